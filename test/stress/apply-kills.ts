@@ -2,35 +2,21 @@
 // A reader that asks all the time sees the decisions of the old folder or those of the new one, never a mixture. After each kill
 // the stored documents are those of one of the two, and a second `apply` ends with those of the new one.
 // Run alone: bun test/stress/apply-kills.ts [--rounds 50] [--seed N]
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { Random, stressSeed } from '../generate/random.ts'
-import { childrenOf, killProcess } from '../support/child-processes.ts'
-import { bin, runCommand, type Server, startServer } from '../support/cli-process.ts'
-import { createFleet } from './event-kills.ts'
-import { numberAfter } from './flags.ts'
+import { bin, runCommand, type Server } from '../support/cli-process.ts'
+import { type KillModel, type KillRun, killProgram } from './kill-harness.ts'
 
 /** Versions differ in the relationship that grants, which this many cars have. */
 const VERSIONS = 3
 /** Policies that all versions have. */
 const POLICIES = 12
-const SETTINGS = { VERDIGRAPH_LANES: '1' }
 
-export interface ApplyKillOptions {
-  readonly rounds: number
-  readonly seed: number
-  readonly note?: (line: string) => void
-}
-
-export interface ApplyKillOutcome {
-  /** Kills by what was killed. */
-  readonly kills: Readonly<Record<string, number>>
+interface ApplyFigures {
   /** After a kill: rounds in which nothing was stored, and in which everything was. */
   readonly stored: { readonly nothing: number; readonly everything: number }
   /** Batches of decisions that the reader has compared. */
   readonly seen: number
-  readonly faults: readonly string[]
 }
 
 const victims = ['client', 'service', 'lane', 'client without a service'] as const
@@ -56,103 +42,104 @@ function writeVersion(folder: string, version: number): void {
   }
 }
 
-/** Runs the rounds. */
-export async function applyKillRounds({
-  rounds,
-  seed,
-  note = () => undefined,
-}: ApplyKillOptions): Promise<ApplyKillOutcome> {
-  const base = mkdtempSync(join(tmpdir(), 'verdigraph-apply-kills-'))
-  const data = join(base, 'data')
-  const folder = join(base, 'folder')
-  const random = new Random(seed)
-  const faults: string[] = []
-  const kills: Record<string, number> = Object.fromEntries(victims.map((victim) => [victim, 0]))
-  const stored = { nothing: 0, everything: 0 }
-  let seen = 0
-  let server: Server | null = null
-  try {
-    const { token, organization_id } = JSON.parse((await runCommand(['init', '--data', data, '--json'])).stdout)
-    server = await startServer(['--data', data], SETTINGS)
-    const { key } = await createFleet(server, token, organization_id, ['Capture', 'Authorization'])
-    await captureCars(server, key)
-    const headers = { authorization: `Bearer ${token}` }
-    /** The versions of all documents that people write. */
-    const storedVersions = async (): Promise<string[]> => {
-      let answered = await fetch(`${server?.url}/configs/v1/projects/fleet/documents`, { headers })
-      // A killed lane is started again.
-      for (let i = 0; answered.status === 503 && i < 2400; i++) {
-        await Bun.sleep(50)
-        answered = await fetch(`${server?.url}/configs/v1/projects/fleet/documents`, { headers })
-      }
-      if (answered.status !== 200) throw new Error(`a read was answered ${answered.status}: ${await answered.text()}`)
-      const { project, documents } = (await answered.json()) as { project: StoredVersion; documents: StoredVersion[] }
-      const own = documents.filter(({ kind }) => kind !== 'applications' && kind !== 'application-agents')
-      return [...new Set([project, ...own].map(({ body }) => body.description ?? 'none'))]
-    }
-    const port = (): string => new URL((server as Server).url).port
-    const apply = (served: boolean): Bun.Subprocess<'ignore', 'pipe', 'pipe'> =>
-      Bun.spawn([bin, 'apply', folder, '--data', data, '--prune', '--yes', ...(served ? ['--port', port()] : [])], {
-        env: { PATH: process.env.PATH ?? '' },
-        stdin: 'ignore',
-        stdout: 'pipe',
-        stderr: 'pipe',
-      })
-    let applyMs = 0
-    for (let version = 0; version <= rounds; version++) {
-      // The first two rounds measure an apply without a kill.
-      const victim: KilledPart | null = version < 2 ? null : random.pick(victims)
-      const served = victim !== 'client without a service'
-      writeVersion(folder, version)
-      if (!served) {
-        await server?.kill('SIGTERM')
-        server = null
-      }
-      const reader = served ? new DecisionReader((server as Server).url, key, version) : null
-      reader?.start()
-      const startedMs = performance.now()
-      const command = apply(served)
-      if (victim === null) {
-        const [exitCode, errors] = [await command.exited, await command.stderr.text()]
-        if (exitCode !== 0) faults.push(`version ${version}: apply ended with ${exitCode}: ${errors}`)
-        applyMs = performance.now() - startedMs
-      } else {
-        // The command reads its folder first, and changes nothing then.
-        await Bun.sleep(random.between(Math.floor(applyMs * 0.4), Math.ceil(applyMs * 1.1)))
-        kills[victim] = (kills[victim] ?? 0) + 1
-        if (victim === 'service') await server?.kill('SIGKILL')
-        else if (victim === 'lane') killLane(server as Server)
-        else command.kill('SIGKILL')
-        await command.exited
-      }
-      await reader?.stop()
-      seen += reader?.seen ?? 0
-      faults.push(...(reader?.faults ?? []).map((fault) => `version ${version}: ${fault}`))
-      if (victim === 'service' || !served) server = await startServer(['--data', data], SETTINGS)
-      if (victim !== null) {
-        const after = await storedVersions()
-        const [only = ''] = after
-        if (after.length !== 1 || !isOneOf(only, version)) faults.push(`version ${version}: stored ${after.join(', ')}`)
-        stored[only === `version ${version}` ? 'everything' : 'nothing'] += 1
-        const again = await runCommand(['apply', folder, '--data', data, '--prune', '--yes', '--port', port()])
-        if (again.exitCode !== 0)
-          faults.push(`version ${version}: a second apply ended with ${again.exitCode}: ${again.stderr}`)
-        note(`version ${version}: killed the ${victim}, then ${only} was stored`)
-      }
-      const end = await storedVersions()
-      if (end.join() !== `version ${version}`) faults.push(`version ${version}: in the end ${end.join(', ')}`)
-    }
-    const { stdout } = await runCommand(['apply', folder, '--data', data, '--prune', '--yes', '--port', port()])
-    if (!stdout.includes('0 created, 0 updated, 0 deleted')) faults.push(`the last apply changed something: ${stdout}`)
-    if ((await server?.kill('SIGTERM')) !== 0) faults.push('the service did not end cleanly')
-    server = null
-    const verified = await runCommand(['verify', '--data', data])
-    if (verified.exitCode !== 0) faults.push(`verify: ${verified.stdout}`)
-    return { kills, stored, seen, faults }
-  } finally {
-    await server?.kill('SIGKILL')
-    rmSync(base, { recursive: true, force: true })
+/** The versions of a project folder: one of two is stored, as a whole. */
+class ApplyKills implements KillModel<ApplyFigures> {
+  readonly settings = { VERDIGRAPH_LANES: '1' }
+  /** The first two rounds measure an apply without a kill. */
+  readonly firstRound = 0
+  private readonly stored = { nothing: 0, everything: 0 }
+  private seen = 0
+  private key = ''
+  private applyMs = 0
+
+  async prepare(run: KillRun): Promise<void> {
+    const { key } = await run.createFleet(['Capture', 'Authorization'])
+    this.key = key
+    await captureCars(run.server, key)
   }
+
+  async round(run: KillRun, version: number): Promise<string> {
+    const { random } = run
+    const victim: KilledPart | null = version < 2 ? null : random.pick(victims)
+    const served = victim !== 'client without a service'
+    const folder = join(run.folder, 'project')
+    writeVersion(folder, version)
+    if (!served) await run.stop()
+    const reader = served ? new DecisionReader(run.server.url, this.key, version) : null
+    reader?.start()
+    const startedMs = performance.now()
+    const command = Bun.spawn([bin, ...applyArguments(run, folder, served)], {
+      env: { PATH: process.env.PATH ?? '' },
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'pipe',
+    })
+    if (victim === null) {
+      const [exitCode, errors] = [await command.exited, await command.stderr.text()]
+      if (exitCode !== 0) run.faults.push(`apply ended with ${exitCode}: ${errors}`)
+      this.applyMs = performance.now() - startedMs
+    } else {
+      // The command reads its folder first, and changes nothing then.
+      await Bun.sleep(random.between(Math.floor(this.applyMs * 0.4), Math.ceil(this.applyMs * 1.1)))
+      if (victim === 'service') await run.killService(false)
+      // It may just be restarting.
+      else if (victim === 'lane') await run.killChild('lane', { waits: false })
+      else {
+        run.count(victim)
+        command.kill('SIGKILL')
+      }
+      await command.exited
+    }
+    await reader?.stop()
+    this.seen += reader?.seen ?? 0
+    run.faults.push(...(reader?.faults ?? []))
+    if (victim === 'service' || !served) await run.start()
+    const line = victim === null ? 'applied' : await this.repeat(run, folder, version, victim)
+    const end = await storedVersions(run)
+    if (end.join() !== `version ${version}`) run.faults.push(`in the end ${end.join(', ')}`)
+    return line
+  }
+
+  async settle(run: KillRun): Promise<void> {
+    const { stdout } = await runCommand(applyArguments(run, join(run.folder, 'project'), true))
+    if (!stdout.includes('0 created, 0 updated, 0 deleted'))
+      run.faults.push(`the last apply changed something: ${stdout}`)
+  }
+
+  figures(): ApplyFigures {
+    return { stored: this.stored, seen: this.seen }
+  }
+
+  /** Checks what was stored after a kill, and applies again. */
+  private async repeat(run: KillRun, folder: string, version: number, victim: KilledPart): Promise<string> {
+    const after = await storedVersions(run)
+    const [only = ''] = after
+    if (after.length !== 1 || !isOneOf(only, version)) run.faults.push(`stored ${after.join(', ')}`)
+    this.stored[only === `version ${version}` ? 'everything' : 'nothing'] += 1
+    const again = await runCommand(applyArguments(run, folder, true))
+    if (again.exitCode !== 0) run.faults.push(`a second apply ended with ${again.exitCode}: ${again.stderr}`)
+    return `killed the ${victim}, then ${only} was stored`
+  }
+}
+
+function applyArguments(run: KillRun, folder: string, served: boolean): string[] {
+  const port = served ? ['--port', new URL(run.server.url).port] : []
+  return ['apply', folder, '--data', run.data, '--prune', '--yes', ...port]
+}
+
+/** The versions of all documents that people write. */
+async function storedVersions({ server, headers }: KillRun): Promise<string[]> {
+  const read = () => fetch(`${server.url}/configs/v1/projects/fleet/documents`, { headers })
+  let answered = await read()
+  // A killed lane is started again.
+  for (let i = 0; answered.status === 503 && i < 2400; i++) {
+    await Bun.sleep(50)
+    answered = await read()
+  }
+  if (answered.status !== 200) throw new Error(`a read was answered ${answered.status}: ${await answered.text()}`)
+  const { project, documents } = (await answered.json()) as { project: StoredVersion; documents: StoredVersion[] }
+  const own = documents.filter(({ kind }) => kind !== 'applications' && kind !== 'application-agents')
+  return [...new Set([project, ...own].map(({ body }) => body.description ?? 'none'))]
 }
 
 interface StoredVersion {
@@ -162,12 +149,6 @@ interface StoredVersion {
 
 function isOneOf(description: string, version: number): boolean {
   return description === `version ${version}` || description === `version ${version - 1}`
-}
-
-function killLane(server: Server): void {
-  const found = childrenOf(server.pid).find(({ words }) => words.includes('lane'))
-  // It may just be restarting.
-  if (found !== undefined) killProcess(found.pid)
 }
 
 async function captureCars(server: Server, key: string): Promise<void> {
@@ -250,16 +231,4 @@ class DecisionReader {
   }
 }
 
-if (import.meta.main) {
-  const given = numberAfter('--seed', Number.NaN)
-  const seed = Number.isNaN(given) ? stressSeed() : given
-  console.log(`seed ${seed}`)
-  const { faults, ...outcome } = await applyKillRounds({
-    rounds: numberAfter('--rounds', 50),
-    seed,
-    note: (line) => console.log(line),
-  })
-  console.log(JSON.stringify(outcome, null, 2))
-  for (const fault of faults.slice(0, 20)) console.error(fault)
-  process.exit(faults.length === 0 ? 0 : 1)
-}
+if (import.meta.main) await killProgram(new ApplyKills(), 50)

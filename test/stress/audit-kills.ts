@@ -2,44 +2,24 @@
 // acknowledged change must have exactly one record in the audit log, and every checkpoint that was ever published must be signed
 // and consistent with the final log.
 // Run alone: bun test/stress/audit-kills.ts [--rounds 50] [--requests 60] [--seed N]
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseCheckpoint } from '../../src/audit/log/checkpoint.ts'
 import { emptyTree, extendTree, leafHash, rootOf } from '../../src/audit/log/merkle.ts'
 import { parseNote } from '../../src/audit/log/signed-note.ts'
 import { TileFolder } from '../../src/audit/log/tile-folder.ts'
-import { Random, stressSeed } from '../generate/random.ts'
+import type { Random } from '../generate/random.ts'
 import { type ReadEntry, readAuditLogs } from '../support/audit-logs.ts'
-import { childrenOf, killProcess } from '../support/child-processes.ts'
-import { runCommand, type Server, startServer } from '../support/cli-process.ts'
-import { createFleet } from './event-kills.ts'
+import type { Server } from '../support/cli-process.ts'
 import { numberAfter } from './flags.ts'
+import { isRunning, type KillLoad, type KillModel, type KillRun, killProgram } from './kill-harness.ts'
 
 const WRITERS = 4
-const SETTINGS = {
-  VERDIGRAPH_AUDIT_DECISIONS: 'all',
-  // Otherwise a decision is answered before its record is on disk.
-  VERDIGRAPH_EVENT_ACTIVITY_STRICT: 'on',
-  VERDIGRAPH_LANES: '2',
-}
-const VICTIMS = ['service', 'background process', 'lane'] as const
-type Victim = (typeof VICTIMS)[number]
+const VICTIMS = ['service', 'background', 'lane'] as const
 /** Everything is sealed within this time after the last request. */
 const SEAL_LIMIT_MS = 300_000
-/** A child process that was killed, or is not needed yet, is started within this time. */
-const CHILD_LIMIT_MS = 60_000
 
-export interface AuditKillOptions {
-  readonly rounds: number
-  /** Requests of one round. */
-  readonly requests: number
-  readonly seed: number
-  readonly note?: (line: string) => void
-}
-
-export interface AuditKillOutcome {
-  readonly kills: Readonly<Record<Victim, number>>
+interface AuditFigures {
   /** Changes and decisions that were answered. */
   readonly acknowledged: number
   /** Those that were sent and not answered, and have a record or none. */
@@ -47,91 +27,67 @@ export interface AuditKillOutcome {
   readonly entries: number
   /** Different checkpoints that were seen in the folders. */
   readonly published: number
-  readonly faults: readonly string[]
 }
 
-/** Runs the rounds. */
-export async function auditKillRounds(options: AuditKillOptions): Promise<AuditKillOutcome> {
-  const { rounds, seed, note = () => undefined } = options
-  const folder = mkdtempSync(join(tmpdir(), 'verdigraph-audit-kills-'))
-  const data = join(folder, 'data')
-  const random = new Random(seed)
-  const kills: Record<Victim, number> = { service: 0, 'background process': 0, lane: 0 }
-  const watch = new CheckpointWatch(data)
-  let server: Server | null = null
-  try {
-    const { token, organization_id } = JSON.parse((await runCommand(['init', '--data', data, '--json'])).stdout)
-    const start = (): Promise<Server> => startServer(['--data', data], SETTINGS)
-    server = await start()
-    const load = await AuditLoad.create(server, token, organization_id)
-    watch.start()
-    for (let round = 0; round < rounds; round++) {
-      const victim = VICTIMS[round % VICTIMS.length] as Victim
-      const until = load.sent + options.requests
-      const killAt = random.between(load.sent, until - 1)
-      let killed: Promise<unknown> | null = null
-      while (load.sent < until) {
-        const running: Server = server
-        await load.run(running, random, until, () => {
-          if (killed !== null || load.sent < killAt) return
-          kills[victim] += 1
-          killed = victim === 'service' ? running.kill('SIGKILL') : killChild(running, victim)
-        })
-        await killed
-        if (!isRunning(server.pid)) server = await start()
-      }
-      note(`round ${round + 1}: killed the ${victim}, ${load.sent} requests`)
-    }
-    const faults: string[] = []
-    await load.untilSealed(server, data)
-    if ((await server.kill('SIGTERM')) !== 0) faults.push('the service did not end cleanly')
-    server = null
-    await watch.stop()
-    const logs = await readAuditLogs(data)
-    for (const [owner, { problems }] of logs) for (const problem of problems) faults.push(`${owner}: ${problem}`)
+/** The names that were sent, and the checkpoints that were published. */
+export class AuditKills implements KillModel<AuditFigures> {
+  readonly settings = {
+    VERDIGRAPH_AUDIT_DECISIONS: 'all',
+    // Otherwise a decision is answered before its record is on disk.
+    VERDIGRAPH_EVENT_ACTIVITY_STRICT: 'on',
+    VERDIGRAPH_LANES: '2',
+  }
+  /** Of one round. */
+  private readonly requests: number
+  private load!: AuditLoad
+  private watch!: CheckpointWatch
+  private entries = 0
+
+  constructor(requests: number) {
+    this.requests = requests
+  }
+
+  async prepare(run: KillRun): Promise<void> {
+    const { projectId, key } = await run.createFleet(['Capture', 'Authorization'])
+    this.load = new AuditLoad(projectId, run.token, key)
+    this.watch = new CheckpointWatch(run.data)
+    this.watch.start()
+  }
+
+  async round(run: KillRun, round: number): Promise<string> {
+    const victim = VICTIMS[(round - 1) % VICTIMS.length]!
+    await run.killDuring(this.load, this.load.sent + this.requests, () =>
+      victim === 'service' ? run.killService(false) : run.killChild(victim),
+    )
+    return `killed the ${victim}, ${this.load.sent} requests`
+  }
+
+  settle(run: KillRun): Promise<void> {
+    return this.load.untilSealed(run.server, run.data)
+  }
+
+  async compare(run: KillRun): Promise<void> {
+    this.watch.stop()
+    const logs = await readAuditLogs(run.data)
+    for (const [owner, { problems }] of logs) for (const problem of problems) run.faults.push(`${owner}: ${problem}`)
     const entries = [...logs.values()].flatMap((log) => log.entries)
-    faults.push(...load.check(entries), ...(await watch.check()))
-    const verified = await runCommand(['verify', '--data', data])
-    if (verified.exitCode !== 0) faults.push(`verify: ${verified.stdout}`)
-    return {
-      kills,
-      acknowledged: load.acknowledged.size,
-      unanswered: load.unanswered.size,
-      entries: entries.length,
-      published: watch.notes.size,
-      faults,
-    }
-  } finally {
-    await watch.stop()
-    await server?.kill('SIGKILL')
-    rmSync(folder, { recursive: true, force: true })
+    this.entries = entries.length
+    run.faults.push(...this.load.check(entries), ...(await this.watch.check()))
   }
-}
 
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
+  figures(): AuditFigures {
+    const { acknowledged, unanswered } = this.load
+    const published = this.watch.notes.size
+    return { acknowledged: acknowledged.size, unanswered: unanswered.size, entries: this.entries, published }
   }
-}
 
-async function killChild(server: Server, victim: Victim): Promise<void> {
-  const word = victim === 'lane' ? 'lane' : 'background'
-  for (const endMs = performance.now() + CHILD_LIMIT_MS; performance.now() < endMs; ) {
-    const found = childrenOf(server.pid).find(({ words }) => words.includes(word))
-    if (found !== undefined) {
-      killProcess(found.pid)
-      return
-    }
-    await Bun.sleep(20)
+  close(): void {
+    this.watch?.stop()
   }
-  throw new Error(`the service has no ${victim}`)
 }
 
 /** Requests whose records can be recognized: each has a name of its own. */
-class AuditLoad {
+class AuditLoad implements KillLoad {
   sent = 0
   /** Names of the changes and decisions that were answered. */
   readonly acknowledged = new Set<string>()
@@ -141,15 +97,10 @@ class AuditLoad {
   private readonly key: string
   private count = 0
 
-  private constructor(projectId: string, token: string, key: string) {
+  constructor(projectId: string, token: string, key: string) {
     this.projectId = projectId
     this.token = token
     this.key = key
-  }
-
-  static async create(server: Server, token: string, organization_id: string): Promise<AuditLoad> {
-    const { projectId, key } = await createFleet(server, token, organization_id, ['Capture', 'Authorization'])
-    return new AuditLoad(projectId, token, key)
   }
 
   /** Sends requests until so many were sent or the server is gone. `onSent` is called after each request. */
@@ -262,7 +213,7 @@ class CheckpointWatch {
     this.timer = setInterval(() => this.look(), 20)
   }
 
-  async stop(): Promise<void> {
+  stop(): void {
     if (this.timer !== null) clearInterval(this.timer)
     this.timer = null
     this.look()
@@ -306,17 +257,4 @@ function namesOf(folder: string): string[] {
   return existsSync(folder) ? readdirSync(folder) : []
 }
 
-if (import.meta.main) {
-  const given = numberAfter('--seed', Number.NaN)
-  const seed = Number.isNaN(given) ? stressSeed() : given
-  console.log(`seed ${seed}`)
-  const { faults, ...outcome } = await auditKillRounds({
-    rounds: numberAfter('--rounds', 50),
-    requests: numberAfter('--requests', 60),
-    seed,
-    note: (line) => console.log(line),
-  })
-  console.log(JSON.stringify(outcome, null, 2))
-  for (const fault of faults.slice(0, 20)) console.error(fault)
-  process.exit(faults.length === 0 ? 0 : 1)
-}
+if (import.meta.main) await killProgram(new AuditKills(numberAfter('--requests', 60)), 50)

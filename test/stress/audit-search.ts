@@ -14,7 +14,7 @@ import { comparePostings } from '../../src/store/audit/audit-terms.ts'
 import type { AuditGeneration, AuditLog } from '../../src/store/audit/audit-types.ts'
 import { Random, stressSeed } from '../generate/random.ts'
 import { runCommand, type Server, startServer } from '../support/cli-process.ts'
-import { createFleet } from './event-kills.ts'
+import { createFleet } from '../support/fleet.ts'
 import { numberAfter } from './flags.ts'
 
 const records = numberAfter('--records', 10_000_000)

@@ -10,7 +10,7 @@ import { auditStreamOf } from '../../src/kernel/folder/audit-stream.ts'
 import { EventsFolder } from '../../src/store/outbox/events-folder.ts'
 import { childrenOf } from '../support/child-processes.ts'
 import { runCommand, type Server, startServer } from '../support/cli-process.ts'
-import { createFleet } from './event-kills.ts'
+import { createFleet } from '../support/fleet.ts'
 import { numberAfter } from './flags.ts'
 
 const TICKS_PER_S = 100

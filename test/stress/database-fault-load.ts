@@ -1,6 +1,7 @@
 // The load of the run of database faults: writers with families of their own, and readers that ask for decisions all the time.
 import { Random } from '../generate/random.ts'
 import type { Server } from '../support/cli-process.ts'
+import { createFleet } from '../support/fleet.ts'
 import { runOnServer } from '../support/graph-servers.ts'
 import {
   CARS,
@@ -13,7 +14,6 @@ import {
   personOf,
   receiptOf,
 } from './database-fault-model.ts'
-import { createFleet } from './event-kills.ts'
 
 const WRITERS = 3
 const FAMILIES_PER_WRITER = 4

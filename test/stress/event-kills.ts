@@ -1,52 +1,43 @@
 // Kills the process that delivers events, the receiver and the service in turn during captures. Every event must arrive, the events
 // of each element in order, and the copy of the graph that is built from the events alone must equal the graph.
 // Run alone: bun test/stress/event-kills.ts [--rounds 6] [--events 6000] [--kafka] [--seed N]
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { systemClock } from '../../src/kernel/time/clock.ts'
 import { GRAPH_STREAM } from '../../src/store/graph/write-batch.ts'
-import { COMMAND_LOCK_TIMEOUT_MS } from '../../src/store/lmdb/open-lock.ts'
-import { openCatalog } from '../../src/store/tenancy/catalog.ts'
-import { Random, stressSeed } from '../generate/random.ts'
-import { childrenOf, killProcess } from '../support/child-processes.ts'
-import { runCommand, type Server, startServer } from '../support/cli-process.ts'
+import type { Random } from '../generate/random.ts'
+import { runCommand, type Server } from '../support/cli-process.ts'
 import { BrokerProcess, freePorts } from '../support/counterparts/broker-process.ts'
 import { createTopic, prepareKafka, readTopic } from '../support/counterparts/kafka.ts'
 import { sinkBody } from '../support/events.ts'
 import { type ChangePayload, GraphCopy, hashOfLines, isChange, linesOfExport } from '../support/graph-copy.ts'
 import { hasFlag, numberAfter } from './flags.ts'
+import { type KillLoad, type KillModel, type KillRun, killProgram } from './kill-harness.ts'
 
 const WRITERS = 3
 const BATCH_MAX = 60
 /** Few, so that each node is created, changed and deleted repeatedly. */
 const NODES = 400
-const SETTINGS = { VERDIGRAPH_UPSTREAM_ALLOW: '127.0.0.1,localhost', VERDIGRAPH_CAPTURE_ITEMS_MAX: '1000' }
 const TOPIC = 'events'
 /** One of the capture, and one of the change. */
 const EVENTS_PER_ELEMENT = 2
 
 export interface EventKillOptions {
   readonly rounds: number
-  /** Events of captures and changes, about. */
+  /** Events of captures and changes of all rounds, about. */
   readonly events: number
-  readonly seed: number
   readonly kafka: boolean
-  readonly note?: (line: string) => void
 }
 
-export interface EventKillOutcome {
+interface EventFigures {
   readonly events: number
   readonly arrived: number
   readonly duplicates: number
   readonly missing: number
-  readonly kills: Readonly<Record<string, number>>
   readonly elements: number
   readonly graphHash: string
   readonly copyHash: string
   /** From the last capture until everything had arrived. */
   readonly drainMs: number
-  readonly faults: readonly string[]
 }
 
 /** An event as the receiver has stored it. */
@@ -68,74 +59,68 @@ export interface KilledReceiver {
   arrived(): Promise<Arrived[]>
 }
 
-/** Runs the rounds. Throws `CounterpartMissing` if Kafka is asked for and cannot be installed. */
-export async function eventKillRounds(options: EventKillOptions): Promise<EventKillOutcome> {
-  const { rounds, seed, note = () => undefined } = options
-  const folder = mkdtempSync(join(tmpdir(), 'verdigraph-event-kills-'))
-  const data = join(folder, 'data')
-  const random = new Random(seed)
-  const receiver = options.kafka ? await kafkaReceiver(folder) : await httpReceiver(folder)
-  await receiver.start()
-  const kills: Record<string, number> = { dispatcher: 0, receiver: 0, service: 0 }
-  let server: Server | null = null
-  try {
-    const { token, organization_id } = JSON.parse((await runCommand(['init', '--data', data, '--json'])).stdout)
-    const start = (): Promise<Server> => startServer(['--data', data], SETTINGS)
-    server = await start()
-    const load = await EventLoad.create(server, token, organization_id)
-    // Elements that only the initial snapshot contains.
-    await load.run(server, random, 300)
-    await load.addSink(server, receiver.provider)
-    load.sent = 0
-    for (let round = 0; round < rounds; round++) {
-      const victim = (['dispatcher', 'receiver', 'service'] as const)[round % 3]!
-      const until = Math.ceil((options.events * (round + 1)) / rounds)
-      const killAt = random.between(load.sent, until)
-      let killed: Promise<void> | null = null
-      while (load.sent < until) {
-        const running: Server = server
-        await load.run(server, random, until, () => {
-          if (killed !== null || load.sent < killAt) return
-          kills[victim] = kills[victim]! + 1
-          if (victim === 'service') killed = running.kill('SIGKILL').then(() => undefined)
-          else if (victim === 'receiver') killed = restart(receiver, random.between(0, 500))
-          else killed = killDispatcher(running)
-        })
-        await killed
-        if (!isRunning(server.pid)) server = await start()
-      }
-      note(`round ${round + 1}: killed the ${victim}, ${load.sent} events`)
-    }
-    const drainStart = performance.now()
-    const ends = await untilDelivered(data, load.projectId)
-    const drainMs = Math.round(performance.now() - drainStart)
-    const faults: string[] = []
-    if ((await server.kill('SIGTERM')) !== 0) faults.push('the service did not end cleanly')
-    server = null
-    const exported = await runCommand(['export', '--data', data, '--out', '-'])
-    const graph = linesOfExport(exported.stdout)
-    const arrived = await receiver.arrived()
-    const { duplicates, missing, copy } = check(arrived, ends, faults)
-    const [graphHash, copyHash] = [hashOfLines(graph), hashOfLines(copy.lines())]
-    if (graphHash !== copyHash) faults.push(differenceOf(graph, copy.lines()))
-    const verified = await runCommand(['verify', '--data', data])
-    if (verified.exitCode !== 0) faults.push(`verify: ${verified.stdout}`)
-    const events = [...ends.values()].reduce((sum, next) => sum + next - 1, 0)
-    const counts = { events, arrived: arrived.length, duplicates, missing, kills, elements: graph.length }
-    return { ...counts, graphHash, copyHash, drainMs, faults }
-  } finally {
-    await server?.kill('SIGKILL')
-    receiver.kill()
-    rmSync(folder, { recursive: true, force: true })
-  }
-}
+/** The events that arrived, and the copy of the graph that is built from them. */
+export class EventKills implements KillModel<EventFigures> {
+  readonly settings = { VERDIGRAPH_UPSTREAM_ALLOW: '127.0.0.1,localhost', VERDIGRAPH_CAPTURE_ITEMS_MAX: '1000' }
+  private readonly options: EventKillOptions
+  private receiver: KilledReceiver | null = null
+  private load!: EventLoad
+  private ends: ReadonlyMap<string, number> = new Map()
+  private drainMs = 0
+  private found: Omit<EventFigures, 'events' | 'drainMs'> | null = null
 
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
+  constructor(options: EventKillOptions) {
+    this.options = options
+  }
+
+  /** Rejects with `CounterpartMissing` if Kafka is asked for and cannot be installed. */
+  async prepare(run: KillRun): Promise<void> {
+    this.receiver = this.options.kafka ? await kafkaReceiver(run.folder) : await httpReceiver(run.folder)
+    await this.receiver.start()
+    const { projectId, key } = await run.createFleet()
+    this.load = new EventLoad(projectId, key)
+    // Elements that only the initial snapshot contains.
+    await this.load.run(run.server, run.random, 300)
+    const changes = { ...this.receiver.provider, include_cdc_events: true, snapshot: 'initial' }
+    await run.configure('POST', 'event-sinks', sinkBody(projectId, [{ type: 'svc.audit.*' }], { main: changes }))
+    this.load.sent = 0
+  }
+
+  async round(run: KillRun, round: number): Promise<string> {
+    const { load, options } = this
+    const victim = (['background', 'receiver', 'service'] as const)[(round - 1) % 3]!
+    await run.killDuring(load, Math.ceil((options.events * round) / options.rounds), () => {
+      if (victim === 'service') return run.killService(false)
+      if (victim === 'background') return run.killChild(victim)
+      run.count(victim)
+      return restart(this.receiver as KilledReceiver, run.random.between(0, 500))
+    })
+    return `killed the ${victim}, ${load.sent} events`
+  }
+
+  async settle(run: KillRun): Promise<void> {
+    const start = performance.now()
+    this.ends = await untilDelivered(run, this.load.projectId)
+    this.drainMs = Math.round(performance.now() - start)
+  }
+
+  async compare(run: KillRun): Promise<void> {
+    const exported = await runCommand(['export', '--data', run.data, '--out', '-'])
+    const graph = linesOfExport(exported.stdout)
+    const arrived = await (this.receiver as KilledReceiver).arrived()
+    const { duplicates, missing, copy } = check(arrived, this.ends, run.faults)
+    const [graphHash, copyHash] = [hashOfLines(graph), hashOfLines(copy.lines())]
+    if (graphHash !== copyHash) run.faults.push(differenceOf(graph, copy.lines()))
+    this.found = { arrived: arrived.length, duplicates, missing, elements: graph.length, graphHash, copyHash }
+  }
+
+  figures(): EventFigures {
+    const events = [...this.ends.values()].reduce((sum, next) => sum + next - 1, 0)
+    return { events, ...(this.found as NonNullable<typeof this.found>), drainMs: this.drainMs }
+  }
+
+  close(): void {
+    this.receiver?.kill()
   }
 }
 
@@ -145,42 +130,17 @@ async function restart(receiver: KilledReceiver, downMs: number): Promise<void> 
   await receiver.start()
 }
 
-async function killDispatcher(server: Server): Promise<void> {
-  for (let tries = 0; tries < 3000; tries++) {
-    const found = childrenOf(server.pid).find(({ words }) => words.includes('background'))
-    if (found !== undefined) {
-      killProcess(found.pid)
-      return
-    }
-    await Bun.sleep(20)
-  }
-  throw new Error('no process delivers events')
-}
-
 /** Captures at random: nodes and relationships are created, changed and deleted. */
-class EventLoad {
+class EventLoad implements KillLoad {
   /** Events of answered requests. */
   sent = 0
   readonly projectId: string
-  private readonly token: string
   private readonly key: string
   private count = 0
 
-  private constructor(projectId: string, token: string, key: string) {
+  constructor(projectId: string, key: string) {
     this.projectId = projectId
-    this.token = token
     this.key = key
-  }
-
-  static async create(server: Server, token: string, organization_id: string): Promise<EventLoad> {
-    const { projectId, key } = await createFleet(server, token, organization_id)
-    return new EventLoad(projectId, token, key)
-  }
-
-  async addSink(server: Server, provider: object): Promise<void> {
-    const changes = { ...provider, include_cdc_events: true, snapshot: 'initial' }
-    const body = sinkBody(this.projectId, [{ type: 'svc.audit.*' }], { main: changes })
-    await configure(server, this.token, 'POST', 'event-sinks', body)
   }
 
   /** Sends requests until so many elements were sent or the server is gone. `onSent` is called after each request. */
@@ -237,55 +197,19 @@ class EventLoad {
   }
 }
 
-/** Creates a project and an agent that may capture. */
-export async function createFleet(
-  server: Server,
-  token: string,
-  organization_id: string,
-  permissions: readonly string[] = ['Capture'],
-  fields: object = {},
-) {
-  const call = (method: string, path: string, body?: object) => configure(server, token, method, path, body)
-  const project = await call('POST', 'projects', { organization_id, name: 'fleet', region: 'local', ...fields })
-  while ((await call('GET', `projects/${project.id}`)).ikg_status !== 'ACTIVE') await Bun.sleep(10)
-  const application = await call('POST', 'applications', { project_id: project.id, name: 'shop' })
-  const agent = { application_id: application.id, name: 'agent', api_permissions: permissions }
-  const application_agent_id = (await call('POST', 'application-agents', agent)).id
-  const { api_key } = await call('POST', 'application-agent-credentials', { application_agent_id })
-  return { projectId: project.id as string, key: api_key as string, configure: call }
-}
-
-async function configure(
-  server: Server,
-  token: string,
-  method: string,
-  path: string,
-  body?: object,
-): Promise<Record<string, unknown>> {
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-  const sent = body === undefined ? {} : { body: JSON.stringify(body) }
-  const response = await fetch(`${server.url}/configs/v1/${path}`, { method, headers, ...sent })
-  const text = await response.text()
-  if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`)
-  return JSON.parse(text)
-}
-
 /** Waits until the graph has no event to deliver. Resolves with the end of its stream, by source. */
-async function untilDelivered(data: string, projectId: string): Promise<Map<string, number>> {
+async function untilDelivered(run: KillRun, projectId: string): Promise<Map<string, number>> {
   const limit = performance.now() + 600_000
   for (;;) {
-    const catalog = openCatalog(data, { clock: systemClock, readOnly: true, lockTimeoutMs: COMMAND_LOCK_TIMEOUT_MS })
-    try {
-      const ends = await catalog.withOutboxes(projectId, async ([graph]) => {
+    const ends = await run.readBeside((catalog) =>
+      catalog.withOutboxes(projectId, async ([graph]) => {
         const status = graph?.outbox.status(GRAPH_STREAM) ?? null
         const cursor = graph?.outbox.cursors(GRAPH_STREAM).get('main')
         const isDone = status !== null && cursor?.next === status.next && cursor.snapshot === 'complete'
         return isDone ? new Map([[`/projects/${projectId}/graph/${status.origin}`, status.next]]) : null
-      })
-      if (ends !== null) return ends
-    } finally {
-      await catalog.close()
-    }
+      }),
+    )
+    if (ends !== null) return ends
     if (performance.now() > limit) throw new Error('the events are not delivered within 10 minutes')
     await Bun.sleep(250)
   }
@@ -384,14 +308,7 @@ export async function kafkaReceiver(folder: string): Promise<KilledReceiver> {
 }
 
 if (import.meta.main) {
-  const given = numberAfter('--seed', Number.NaN)
-  const seed = Number.isNaN(given) ? stressSeed() : given
   const rounds = numberAfter('--rounds', 6)
   const events = numberAfter('--events', 6000)
-  console.log(`seed ${seed}`)
-  const options = { rounds, events, seed, kafka: hasFlag('--kafka'), note: (line: string) => console.log(line) }
-  const { faults, ...outcome } = await eventKillRounds(options)
-  console.log(JSON.stringify(outcome, null, 2))
-  for (const fault of faults.slice(0, 20)) console.error(fault)
-  process.exit(faults.length === 0 ? 0 : 1)
+  await killProgram(new EventKills({ rounds, events, kafka: hasFlag('--kafka') }), rounds)
 }

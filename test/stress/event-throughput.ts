@@ -11,7 +11,8 @@ import { openCatalog } from '../../src/store/tenancy/catalog.ts'
 import { childrenOf } from '../support/child-processes.ts'
 import { runCommand, type Server, startServer } from '../support/cli-process.ts'
 import { sinkBody } from '../support/events.ts'
-import { createFleet, httpReceiver, kafkaReceiver } from './event-kills.ts'
+import { createFleet } from '../support/fleet.ts'
+import { httpReceiver, kafkaReceiver } from './event-kills.ts'
 import { hasFlag, numberAfter } from './flags.ts'
 
 const BATCH = 250

@@ -1,45 +1,23 @@
 // Kills the service, its background process or the entity matching process with kill -9 at random moments of a run. The run is completed
 // by the next process: the relationships are those of the present data. A reader that looks all the time finds whole relationships only.
 // Run alone: bun test/stress/matching-kills.ts [--rounds 20] [--nodes 4000] [--seed N]
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createChunk, type Snapshot } from '../../src/engine/store.ts'
-import { PROJECTS_FOLDER } from '../../src/kernel/folder/data-folder.ts'
-import { COMMAND_LOCK_TIMEOUT_MS } from '../../src/store/lmdb/open-lock.ts'
-import { projectFolderName } from '../../src/store/tenancy/project-folders.ts'
-import { Random, stressSeed } from '../generate/random.ts'
-import { childrenOf } from '../support/child-processes.ts'
-import { runCommand, type Server, startServer } from '../support/cli-process.ts'
 import { property } from '../support/matching-service.ts'
-import { captureNodes, RepeatedReads } from '../support/repeated-reads.ts'
-import { createFleet } from './event-kills.ts'
+import { captureNodes } from '../support/repeated-reads.ts'
 import { numberAfter } from './flags.ts'
+import { type GraphFindings, type KillModel, type KillRun, killProgram, type ModelReader } from './kill-harness.ts'
 
-const SETTINGS = { VERDIGRAPH_LANES: '1' }
 const RUN_TIMEOUT_MS = 600_000
 const MEMBERS = ['matched_properties', 'pipeline_id', 'run_id', 'score', 'similarities']
 
-export interface MatchingKillOptions {
-  readonly rounds: number
-  /** Nodes of each of the two types. */
-  readonly nodes: number
-  readonly seed: number
-  readonly note?: (line: string) => void
-}
-
-export interface MatchingKillOutcome {
-  /** Kills by the process. */
-  readonly kills: Readonly<Record<KilledProcess, number>>
+interface MatchingFigures {
   /** Kills after the run had ended. */
   readonly late: number
   /** Relationships that the reader has seen. */
   readonly seen: number
-  readonly faults: readonly string[]
 }
 
-type KilledProcess = 'service' | 'background' | 'matcher'
-const victims: readonly KilledProcess[] = ['service', 'matcher', 'background']
+const victims = ['service', 'matcher', 'background'] as const
 
 /** In each round customers are other persons than in the round before. */
 function personOf(customer: number, round: number, nodes: number): number {
@@ -88,102 +66,84 @@ function dataOf(person: number): Readonly<Record<string, string>> {
   return { name: `${first} ${last}`, email: `${wordOf(3 * person + 2)}@example.org`, town: `${last}${first}` }
 }
 
-/** Runs the rounds. */
-export async function matchingKillRounds(options: MatchingKillOptions): Promise<MatchingKillOutcome> {
-  const { rounds, nodes, seed, note = () => undefined } = options
-  const folder = mkdtempSync(join(tmpdir(), 'verdigraph-matching-kills-'))
-  const data = join(folder, 'data')
-  const random = new Random(seed)
-  const faults: string[] = []
-  const kills = { service: 0, background: 0, matcher: 0 }
-  let late = 0
-  let server: Server | null = null
-  let reader: MatchReader | null = null
-  try {
-    const { token, organization_id } = JSON.parse((await runCommand(['init', '--data', data, '--json'])).stdout)
-    const start = (): Promise<Server> => startServer(['--data', data], SETTINGS)
-    server = await start()
-    const { projectId, key, configure } = await createFleet(server, token, organization_id)
-    const { id: pipeline } = await configure('POST', 'entity-matching-pipelines', {
+/** Persons and customers, and the pairs that must be linked after each round. */
+export class MatchingKills implements KillModel<MatchingFigures> {
+  readonly settings = { VERDIGRAPH_LANES: '1' }
+  /** The first round measures a run without a kill. */
+  readonly firstRound = 0
+  /** Of each of the two types. */
+  private readonly nodes: number
+  private late = 0
+  private key = ''
+  private pipeline = ''
+  private runMs = 0
+  private reader!: ModelReader<ReadonlySet<string>>
+
+  constructor(nodes: number) {
+    this.nodes = nodes
+  }
+
+  async prepare(run: KillRun): Promise<void> {
+    const { projectId, key, configure } = await run.createFleet()
+    const { id } = await configure('POST', 'entity-matching-pipelines', {
       project_id: projectId,
       name: 'people',
       node_filter: { source_node_types: ['Person'], target_node_types: ['Customer'] },
       similarity_score_cutoff: 0.9,
     })
-    // A server that was started again has another port.
-    const ask = async (path: string, body?: object): Promise<Record<string, unknown>> => {
-      const answered = await fetch(`${server?.url}/entity-matching/v1/pipelines/${pipeline}/${path}`, {
-        method: body === undefined ? 'GET' : 'POST',
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-      })
-      if (!answered.ok) throw new Error(`${path} was answered ${answered.status}: ${await answered.text()}`)
-      return (await answered.json()) as Record<string, unknown>
-    }
-    const settled = async (): Promise<unknown> => {
-      const end = performance.now() + RUN_TIMEOUT_MS
-      for (;;) {
-        const { entity_matching_status: status } = await ask('status')
-        if (status !== 'PENDING' && status !== 'IN_PROGRESS') return status
-        if (performance.now() > end) return `still ${status}`
-        await Bun.sleep(20)
-      }
-    }
-    await captureNodes(server, key, nodes, (i) => nodeOf('Person', 'p', i, i))
-    reader = new MatchReader(join(data, PROJECTS_FOLDER, projectFolderName(projectId), 'default'))
-    reader.start()
-    let runMs = 0
-    for (let round = 0; round <= rounds; round++) {
-      await captureNodes(server, key, nodes, (i) => nodeOf('Customer', 'c', i, personOf(i, round, nodes)))
-      const startedMs = performance.now()
-      const custom_property_mappings = ['name', 'email', 'town'].map((name) => ({
-        source_node_property: name,
-        target_node_property: name,
-      }))
-      await ask('runs', { similarity_score_cutoff: 0.9, custom_property_mappings })
-      // The first round measures a run without a kill.
-      if (round > 0) {
-        await Bun.sleep(random.between(0, Math.ceil(runMs * 1.1)))
-        if ((await ask('status')).entity_matching_status === 'SUCCESS') late += 1
-        const victim = victims[round % victims.length] as KilledProcess
-        if (victim === 'service') {
-          await server.kill('SIGKILL')
-          server = await start()
-          kills.service += 1
-        } else if (killOf(server, victim)) kills[victim] += 1
-      }
-      const status = await settled()
-      if (round === 0) runMs = performance.now() - startedMs
-      if (status !== 'SUCCESS') faults.push(`round ${round}: the run ended with ${status}`)
-      faults.push(...reader.look(pairsOf(nodes, round)).map((fault) => `round ${round}: ${fault}`))
-      note(`round ${round}: ${Math.round(performance.now() - startedMs)} ms until the matches were those of this round`)
-    }
-    reader.stop()
-    faults.push(...reader.faults)
-    if ((await server.kill('SIGTERM')) !== 0) faults.push('the service did not end cleanly')
-    server = null
-    const verified = await runCommand(['verify', '--data', data])
-    if (verified.exitCode !== 0) faults.push(`verify: ${verified.stdout}`)
-    return { kills, late, seen: reader.seen, faults }
-  } finally {
-    reader?.stop()
-    await server?.kill('SIGKILL')
-    rmSync(folder, { recursive: true, force: true })
+    this.key = key
+    this.pipeline = id as string
+    await captureNodes(run.server, key, this.nodes, (i) => nodeOf('Person', 'p', i, i))
+    this.reader = run.readGraph(projectId, findingsIn)
   }
-}
 
-/** False: the process does not run now. */
-function killOf(server: Server, victim: Exclude<KilledProcess, 'service'>): boolean {
-  const children = childrenOf(server.pid)
-  const descendants = [...children, ...children.flatMap(({ pid }) => childrenOf(pid))]
-  const found = descendants.find(({ words }) => words.includes(victim))
-  if (found === undefined) return false
-  try {
-    process.kill(found.pid, 'SIGKILL')
-  } catch {
-    return false
+  async round(run: KillRun, round: number): Promise<string> {
+    const { nodes } = this
+    await captureNodes(run.server, this.key, nodes, (i) => nodeOf('Customer', 'c', i, personOf(i, round, nodes)))
+    const startedMs = performance.now()
+    const custom_property_mappings = ['name', 'email', 'town'].map((name) => ({
+      source_node_property: name,
+      target_node_property: name,
+    }))
+    await this.ask(run, 'runs', { similarity_score_cutoff: 0.9, custom_property_mappings })
+    if (round > 0) {
+      await Bun.sleep(run.random.between(0, Math.ceil(this.runMs * 1.1)))
+      if ((await this.ask(run, 'status')).entity_matching_status === 'SUCCESS') this.late += 1
+      const victim = victims[round % victims.length]!
+      if (victim === 'service') await run.killService()
+      // Each of them runs only while it is needed.
+      else await run.killChild(victim, { waits: false })
+    }
+    const status = await this.settled(run)
+    if (round === 0) this.runMs = performance.now() - startedMs
+    if (status !== 'SUCCESS') run.faults.push(`the run ended with ${status}`)
+    run.faults.push(...this.reader.differences(pairsOf(nodes, round)))
+    return `${Math.round(performance.now() - startedMs)} ms until the matches were those of this round`
   }
-  return true
+
+  figures(): MatchingFigures {
+    return { late: this.late, seen: this.reader.seen }
+  }
+
+  private async ask(run: KillRun, path: string, body?: object): Promise<Record<string, unknown>> {
+    const answered = await fetch(`${run.server.url}/entity-matching/v1/pipelines/${this.pipeline}/${path}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: run.headers,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    if (!answered.ok) throw new Error(`${path} was answered ${answered.status}: ${await answered.text()}`)
+    return (await answered.json()) as Record<string, unknown>
+  }
+
+  private async settled(run: KillRun): Promise<unknown> {
+    const end = performance.now() + RUN_TIMEOUT_MS
+    for (;;) {
+      const { entity_matching_status: status } = await this.ask(run, 'status')
+      if (status !== 'PENDING' && status !== 'IN_PROGRESS') return status
+      if (performance.now() > end) return `still ${status}`
+      await Bun.sleep(20)
+    }
+  }
 }
 
 function pairsOf(nodes: number, round: number): Set<string> {
@@ -196,47 +156,26 @@ function nodeOf(type: 'Person' | 'Customer', prefix: string, index: number, pers
   return { type, external_id: `${prefix}${index}`, properties }
 }
 
-/** Reads all matches from the folder of the graph, again and again. */
-class MatchReader {
-  seen = 0
-  readonly faults: string[] = []
-  readonly #reads: RepeatedReads
-
-  constructor(path: string) {
-    this.#reads = new RepeatedReads(path, (snapshot) => this.#check(snapshot, null))
+/** `expected`: all pairs; null: a run may be in progress. */
+function findingsIn(snapshot: Snapshot, expected: ReadonlySet<string> | null): GraphFindings {
+  const found = new Set<string>()
+  const torn: string[] = []
+  let seen = 0
+  for (const { pair, properties } of matchesIn(snapshot)) {
+    seen += 1
+    found.add(pair)
+    const names = [...properties.keys()].sort().join()
+    const lengths = ['matched_properties', 'similarities'].map((name) => [properties.get(name)].flat().length)
+    if (names !== MEMBERS.join() || lengths[0] !== lengths[1])
+      torn.push(`a reader saw the relationship ${pair} with ${names}`)
   }
-
-  start(): void {
-    this.#reads.start()
-  }
-
-  stop(): void {
-    this.#reads.stop()
-  }
-
-  /** `expected`: all pairs. */
-  look(expected: ReadonlySet<string>): string[] {
-    return this.#reads.once((snapshot) => this.#check(snapshot, expected), COMMAND_LOCK_TIMEOUT_MS)
-  }
-
-  /** `expected`: null: a run may be in progress. */
-  #check(snapshot: Snapshot, expected: ReadonlySet<string> | null): string[] {
-    const found = new Set<string>()
-    for (const { pair, properties } of matchesIn(snapshot)) {
-      this.seen += 1
-      found.add(pair)
-      const names = [...properties.keys()].sort().join()
-      const lengths = ['matched_properties', 'similarities'].map((name) => [properties.get(name)].flat().length)
-      if (names !== MEMBERS.join() || lengths[0] !== lengths[1])
-        this.faults.push(`a reader saw the relationship ${pair} with ${names}`)
-    }
-    if (expected === null) return []
-    const missing = [...expected].filter((pair) => !found.has(pair))
-    const beyond = [...found].filter((pair) => !expected.has(pair))
-    return missing.length + beyond.length === 0
+  const missing = [...(expected ?? [])].filter((pair) => !found.has(pair))
+  const beyond = expected === null ? [] : [...found].filter((pair) => !expected.has(pair))
+  const differences =
+    missing.length + beyond.length === 0
       ? []
       : [`missing ${missing.length}: ${missing.slice(0, 3)}; beyond ${beyond.length}: ${beyond.slice(0, 3)}`]
-  }
+  return { seen, torn, differences }
 }
 
 function* matchesIn(snapshot: Snapshot): Generator<{ pair: string; properties: ReadonlyMap<string, unknown> }> {
@@ -259,17 +198,4 @@ function* matchesIn(snapshot: Snapshot): Generator<{ pair: string; properties: R
   }
 }
 
-if (import.meta.main) {
-  const given = numberAfter('--seed', Number.NaN)
-  const seed = Number.isNaN(given) ? stressSeed() : given
-  console.log(`seed ${seed}`)
-  const { faults, ...outcome } = await matchingKillRounds({
-    rounds: numberAfter('--rounds', 20),
-    nodes: numberAfter('--nodes', 4000),
-    seed,
-    note: (line) => console.log(line),
-  })
-  console.log(JSON.stringify(outcome, null, 2))
-  for (const fault of faults.slice(0, 20)) console.error(fault)
-  process.exit(faults.length === 0 ? 0 : 1)
-}
+if (import.meta.main) await killProgram(new MatchingKills(numberAfter('--nodes', 4000)), 20)

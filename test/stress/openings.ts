@@ -10,6 +10,7 @@ import { openWhenUnwritten } from '../../src/store/lmdb/open-file.ts'
 import { COMMAND_LOCK_TIMEOUT_MS } from '../../src/store/lmdb/open-lock.ts'
 import { constituentFolderName, projectFolderNameOrNull } from '../../src/store/tenancy/project-folders.ts'
 import { Random, stressSeed } from '../generate/random.ts'
+import { childrenOf, descendantsOf } from '../support/child-processes.ts'
 import { killAll, runCommand } from '../support/cli-process.ts'
 import {
   connectionsTo,
@@ -19,7 +20,7 @@ import {
   type WorkerFixture,
   type WorkerProject,
 } from '../support/worker-fixture.ts'
-import { CONNECTION, childrenOf } from './composite-served.ts'
+import { CONNECTION } from './composite-served.ts'
 import { numberAfter } from './flags.ts'
 import { COMPOSITE_PARTS, Writers } from './openings-writers.ts'
 
@@ -173,7 +174,7 @@ class OpeningsRun {
     let writesBefore = 0
     while (!this.isOver) {
       await Bun.sleep(this.random.between(50, 500))
-      const workers = childrenOf(pid)
+      const workers = childrenOf(pid).map((child) => child.pid)
       if (workers.length === 0) continue
       const victim = this.random.pick(workers)
       // A worker that crashes often is restarted later and later: the others write in the meantime.
@@ -204,7 +205,7 @@ export async function openBesideWriters(seconds: number, seed: number): Promise<
   const folder = mkdtempSync(join(hasRoomInMemory() ? '/dev/shm' : tmpdir(), 'verdigraph-openings-'))
   const end = async (): Promise<void> => {
     // Workers too: one that is stopped or starting does not see that its supervisor is gone.
-    for (const pid of descendantsOf(process.pid)) send('SIGKILL', pid)
+    for (const { pid } of descendantsOf(process.pid)) send('SIGKILL', pid)
     await killAll()
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   }
@@ -224,12 +225,6 @@ export async function openBesideWriters(seconds: number, seed: number): Promise<
     await end()
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, interrupted)
   }
-}
-
-/** Supervisors first. */
-function descendantsOf(pid: number): number[] {
-  const children = childrenOf(pid)
-  return [...children, ...children.flatMap(descendantsOf)]
 }
 
 function send(signal: NodeJS.Signals, pid: number): void {

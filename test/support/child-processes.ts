@@ -30,3 +30,9 @@ export function childrenOf(parent: number): Child[] {
       }
     })
 }
+
+/** All processes below one, parents before their children. */
+export function descendantsOf(parent: number): Child[] {
+  const children = childrenOf(parent)
+  return [...children, ...children.flatMap(({ pid }) => descendantsOf(pid))]
+}

@@ -3,10 +3,10 @@
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
 import { Random, testSeed } from '../../generate/random.ts'
-import { createFleet } from '../../stress/event-kills.ts'
 import { readAuditLogs } from '../../support/audit-logs.ts'
 import { childrenOf } from '../../support/child-processes.ts'
 import { killAll, runCommand, type Server, startServer } from '../../support/cli-process.ts'
+import { createFleet } from '../../support/fleet.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 afterEach(killAll)

@@ -3,7 +3,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createFleet } from '../../stress/event-kills.ts'
 import {
   type Finished,
   killAll,
@@ -14,6 +13,7 @@ import {
 } from '../../support/cli-process.ts'
 import { buildAuditVerifier, buildProofVerifier } from '../../support/counterparts/audit-verifier.ts'
 import { CounterpartMissing } from '../../support/counterparts/install.ts'
+import { createFleet } from '../../support/fleet.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** More than two bundles. */

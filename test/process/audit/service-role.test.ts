@@ -2,9 +2,9 @@
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { openNote, parseVerifierKey } from '../../../src/audit/log/signed-note.ts'
-import { createFleet } from '../../stress/event-kills.ts'
 import { killAll, runCommand, startServer } from '../../support/cli-process.ts'
 import { type KeyServices, startKeyServices } from '../../support/counterparts/key-services.ts'
+import { createFleet } from '../../support/fleet.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 let keys: KeyServices

@@ -1,9 +1,9 @@
 // A key service that does not answer, next to one that does, with the background process that signs.
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
-import { createFleet } from '../../stress/event-kills.ts'
 import { killAll, runCommand, startServer } from '../../support/cli-process.ts'
 import { type KeyConfiguration, startKeyServices } from '../../support/counterparts/key-services.ts'
+import { createFleet } from '../../support/fleet.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 afterEach(killAll)

@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { testSeed } from '../../generate/random.ts'
-import { createFleet } from '../../stress/event-kills.ts'
-import { matchingKillRounds } from '../../stress/matching-kills.ts'
+import { killRounds } from '../../stress/kill-harness.ts'
+import { MatchingKills } from '../../stress/matching-kills.ts'
 import { bin, type Finished, killAll, runCommand, type Server, startServer } from '../../support/cli-process.ts'
+import { createFleet } from '../../support/fleet.ts'
 import { nodesOf } from '../../support/matching-service.ts'
 import { onTerminal } from '../../support/terminal.ts'
 
@@ -117,7 +118,7 @@ it('runs pipelines and decides in the service of the folder, at a URL, and other
 it('completes a run whose processes are killed, and no reader sees half a pair', async () => {
   const seed = testSeed()
   console.log(`seed ${seed}`)
-  const outcome = await matchingKillRounds({ rounds: 3, nodes: 200, seed })
+  const outcome = await killRounds(new MatchingKills(200), { rounds: 3, seed })
   expect(outcome.faults).toEqual([])
   expect(outcome.seen).toBeGreaterThan(200)
 })

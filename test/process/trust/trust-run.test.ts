@@ -4,9 +4,10 @@ import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { testSeed } from '../../generate/random.ts'
-import { createFleet } from '../../stress/event-kills.ts'
-import { trustKillRounds } from '../../stress/trust-kills.ts'
+import { killRounds } from '../../stress/kill-harness.ts'
+import { TrustKills } from '../../stress/trust-kills.ts'
 import { killAll, runCommand, type Server, startServer } from '../../support/cli-process.ts'
+import { createFleet } from '../../support/fleet.ts'
 
 let folder: string
 beforeEach(() => {
@@ -144,7 +145,7 @@ it('has its scores in exports and backups: a pass over the copy writes nothing',
 it('completes a pass whose processes are killed, and no reader sees half a score', async () => {
   const seed = testSeed()
   console.log(`seed ${seed}`)
-  const outcome = await trustKillRounds({ rounds: 2, nodes: 3000, seed })
+  const outcome = await killRounds(new TrustKills(3000), { rounds: 2, seed })
   expect(outcome.faults).toEqual([])
   expect(outcome.seen).toBeGreaterThan(3000)
 })
