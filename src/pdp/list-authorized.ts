@@ -7,7 +7,6 @@ import { isJsonObject, jsonKindOf } from '../kernel/json/json-kind.ts'
 import type { AgentCaller } from '../kernel/request/caller.ts'
 import { nextExecutionMs, requestStartMs } from '../kernel/request/remote-reads.ts'
 import type { RequestOrigin } from '../kernel/request/request-origin.ts'
-import { RestartRequiredError } from '../kernel/request/restart-required.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type {
   WhatAuthorizedAnswer,
@@ -18,6 +17,7 @@ import type {
 import type { DecisionDeps, DecisionEvent } from './decision-deps.ts'
 import { policiesOfStatus } from './policy-status.ts'
 import { readResourceSearch, readSubjectSearch } from './read-request.ts'
+import { withReports } from './read-session.ts'
 import type { SearchAnswer } from './schema.ts'
 import { searchResources, searchSubjects } from './search.ts'
 
@@ -133,8 +133,7 @@ type SearchPart = NonNullable<DecisionEvent['partOf']>
 /** Runs the searches of one request, with what is left of its time and of its results. */
 class SearchSeries {
   private readonly deps: DecisionDeps
-  private readonly onDecided: DecisionDeps['onDecided']
-  private readonly reports: DecisionEvent[] = []
+  private readonly reports: (() => void)[] = []
   private readonly endMs: number
   /** The id of the answer in the decision log. */
   private readonly id: string | null
@@ -142,15 +141,16 @@ class SearchSeries {
   private resultsLeft: number
 
   private constructor(deps: DecisionDeps, partOf: SearchPart, pagedPath: string) {
-    const { onDecided } = deps
-    this.onDecided = onDecided
+    const { onDecided, onPolicyError } = deps
     const id = deps.decisionId === null || onDecided === null ? null : deps.decisionId()
     this.id = id
     this.deps = {
       ...deps,
       // One answer has one id.
       decisionId: id === null ? null : () => id,
-      onDecided: onDecided && ((event) => void this.reports.push({ ...event, partOf })),
+      onDecided: onDecided && ((event) => void this.reports.push(() => onDecided({ ...event, partOf }))),
+      // Of a search that has ended too, because a later one may require that all are run again.
+      onPolicyError: (fault) => void this.reports.push(() => onPolicyError(fault)),
     }
     this.endMs = requestStartMs() + deps.batchTimeMs
     this.pagedPath = pagedPath
@@ -172,17 +172,7 @@ class SearchSeries {
 
   /** Runs the searches, and then reports them, unless a lane runs all of them again. */
   reporting<T>(work: () => T): T {
-    const report = (): void => {
-      for (const event of this.reports) this.onDecided?.(event)
-    }
-    try {
-      const result = work()
-      report()
-      return result
-    } catch (error) {
-      if (!(error instanceof RestartRequiredError)) report()
-      throw error
-    }
+    return withReports(this.reports, work)
   }
 
   /** Adds the id of the answer, while the decision log is on. */

@@ -22,9 +22,14 @@ export function readInSession<T extends LookResult>(
   look: (session: ReadSession) => T,
 ): T {
   const reports: (() => void)[] = []
+  return withReports(reports, () => readGraphsNow((views) => look(new ReadSession(graphs, views, deps, reports))))
+}
+
+/** Runs `work`, then sends what it has added to `reports`, also if it throws; not if it must be run again. */
+export function withReports<T>(reports: readonly (() => void)[], work: () => T): T {
   let mustRestart = false
   try {
-    return readGraphsNow((views) => look(new ReadSession(graphs, views, deps, reports)))
+    return work()
   } catch (error) {
     mustRestart = error instanceof RestartRequiredError
     throw error

@@ -146,6 +146,7 @@ describe('decisions', () => {
   test('of what-authorized are reported once if a lane runs the request again', async () => {
     const service = await start()
     await furnish(service)
+    await service.addPolicy({ name: 'faulty', cypher: `${owner} AND date($colour) IS NOT NULL` })
     const { decisions } = service.app
     const caller = {
       kind: 'agent',
@@ -168,6 +169,7 @@ describe('decisions', () => {
           return decisions.policies.find(...parameters)
         },
       },
+      onPolicyError: ({ requestKind }) => void reported.push(`error in a ${requestKind}`),
       onDecided: ({ request, partOf }) => void reported.push(`${partOf} ${request?.action.name}`),
     }
     const evaluations = ['drive', 'sell'].map((name) => ({ action: { name }, resource: { type: 'Car' } }))
@@ -176,7 +178,7 @@ describe('decisions', () => {
     expect(reported).toEqual([])
     isInLane = true
     expect(listWhatAuthorized(deps, caller, noOrigin, asking).ok).toBe(true)
-    expect(reported).toEqual(['what-authorized drive', 'what-authorized sell'])
+    expect(reported).toEqual(['error in a resource search', 'what-authorized drive', 'what-authorized sell'])
   })
 
   test('are on disk before the answer if the setting is strict, and shortly after it otherwise', async () => {
