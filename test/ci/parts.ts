@@ -45,6 +45,11 @@ function stress(program: string, seconds: number, paths: readonly string[]): Par
   }
 }
 
+/** As `stress`, for models of the harness of kills. */
+function kills(program: string, seconds: number, paths: readonly string[]): Part {
+  return stress(program, seconds, [...paths, 'test/stress/kill-harness.ts'])
+}
+
 /** As `stress`, for programs that start brokers or database servers. */
 function stressWith(install: string, program: string, seconds: number, paths: readonly string[]): Part {
   const part = stress(program, seconds, paths)
@@ -172,22 +177,22 @@ export const parts: readonly Part[] = [
   stress('damage-structure', 16, ['src/store/{integrity,lmdb,format,pages}/**']),
   stress('damaged-pages', 14, ['src/store/{integrity,lmdb,format,pages}/**']),
   stress('many-projects', 2, [...store, 'src/background/**', 'src/config/graph-registry.ts']),
-  stress('kill', 43, [...writes, 'test/stress/kill-model.ts']),
-  stress('event-kills', 9, ['src/events/**', 'src/store/outbox/**']),
-  stress('audit-kills', 15, ['src/audit/**', 'src/store/{audit,outbox}/**']),
-  stress('apply-kills', 16, ['src/project/**', 'src/config/**']),
-  stress('trust-kills', 17, ['src/trust/**']),
+  kills('kill', 43, writes),
+  kills('event-kills', 9, ['src/events/**', 'src/store/outbox/**']),
+  kills('audit-kills', 15, ['src/audit/**', 'src/store/{audit,outbox}/**']),
+  kills('apply-kills', 16, ['src/project/**', 'src/config/**']),
+  kills('trust-kills', 17, ['src/trust/**']),
   stress('trust-passes', 2, ['src/trust/**']),
   stress('matching-quality', 40, ['src/matching/**', 'test/stress/matching-peers.py']),
   stress('matching-service', 21, ['src/matching/**']),
-  stress('matching-kills', 41, ['src/matching/**']),
+  kills('matching-kills', 41, ['src/matching/**']),
   stress('composite', 8, ['src/store/tenancy/**']),
-  stress('composite-served', 17, ['src/store/tenancy/**', ...processes]),
+  kills('composite-served', 17, ['src/store/tenancy/**', ...processes]),
   stress('openings', 24, ['src/store/{lmdb,process,graph}/**']),
   stress('workers', 11, [...processes, 'src/store/process/**']),
   stress('rolling-restart', 17, processes),
   stress('isolation', 97, ['src/lanes/**', 'src/http/**', ...language, ...decisions]),
-  stress('lane-kill', 20, [...processes, ...decisions]),
+  kills('lane-kill', 20, [...processes, ...decisions]),
   stress('audit-search', 12, ['src/audit/**', 'src/store/audit/**']),
   stress('audit-tampering', 3, ['src/audit/**']),
   stress('audit-keys', 25, ['src/audit/{customer-keys,seal}/**', 'test/support/counterparts/key-*.ts']),

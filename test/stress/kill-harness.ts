@@ -178,7 +178,7 @@ export class KillRun {
   }
 
   /** Starts a reader of the graph of a project. */
-  readGraph<Expected>(projectId: string, compare: GraphComparison<Expected>): ModelReader<Expected> {
+  readGraph<Expected>(projectId: string, compare: FindingsOf<Expected>): ModelReader<Expected> {
     const reader = new ModelReader(join(this.data, PROJECTS_FOLDER, projectFolderName(projectId), 'default'), compare)
     this.readers.push(reader)
     return reader
@@ -276,7 +276,7 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** What a look at the graph has found. */
+/** The findings of a look at the graph. */
 export interface GraphFindings {
   /** Elements that were compared. */
   readonly seen: number
@@ -287,17 +287,17 @@ export interface GraphFindings {
 }
 
 /** `expected`: null during a round, when elements may be of this round or of the one before. */
-type GraphComparison<Expected> = (snapshot: Snapshot, expected: Expected | null) => GraphFindings
+type FindingsOf<Expected> = (snapshot: Snapshot, expected: Expected | null) => GraphFindings
 
 /** Reads the graph of a project from its folder, again and again, as another process does. */
 export class ModelReader<Expected> {
   seen = 0
   readonly torn: string[] = []
   private readonly reads: RepeatedReads
-  private readonly compare: GraphComparison<Expected>
+  private readonly compare: FindingsOf<Expected>
 
   /** `path`: of the folder of the graph. */
-  constructor(path: string, compare: GraphComparison<Expected>) {
+  constructor(path: string, compare: FindingsOf<Expected>) {
     this.compare = compare
     this.reads = new RepeatedReads(path, (snapshot) => void this.look(snapshot, null))
     this.reads.start()

@@ -59,7 +59,7 @@ function wordOf(number: number): string {
   return word
 }
 
-/** The data of a person: nothing of it resembles that of another one. */
+/** The data of a person, which does not resemble that of another one. */
 function dataOf(person: number): Readonly<Record<string, string>> {
   const first = wordOf(3 * person)
   const last = wordOf(3 * person + 1)
