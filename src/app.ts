@@ -2,12 +2,10 @@
 // Only the command line and tests import it.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { AuditTrail, auditTotals, createAuditReadsOf, sealingProvisioner } from './app/audit.ts'
-import { createSigningOperations, signingKeyDeps, withSigningState } from './app/audit-signing.ts'
+import { createAuditReadsOf, createAuditTrail, signingKeyDeps } from './app/audit.ts'
 import { configurationError } from './app/configuration.ts'
 import { createConsole } from './app/console.ts'
 import { createContextQueries } from './app/context-queries.ts'
-import { cypherLanguage } from './app/cypher-language.ts'
 import { createDecisionLog, createDecisions, openDecisionLogFile } from './app/decisions.ts'
 import { createBackgroundProcess, createEventDispatcher } from './app/event-delivery.ts'
 import { createEventRecording } from './app/events.ts'
@@ -17,16 +15,20 @@ import { createConfigKinds } from './app/kinds.ts'
 import { createLanePool } from './app/lanes.ts'
 import { createEntityMatching, createMatchingOperations } from './app/matching.ts'
 import { createMcpEndpoint } from './app/mcp.ts'
+import { leadership, openPlatform, type Platform } from './app/open-store.ts'
 import { createOperator } from './app/operator.ts'
 import type { AppOverrides } from './app/overrides.ts'
-import { leadership, openPlatform, type Platform } from './app/platform.ts'
 import { createRoutes } from './app/routes.ts'
-import { createShippingProcess, shippingTotals } from './app/shipping.ts'
+import { createShippingProcess } from './app/shipping.ts'
 import { createTrustScoring } from './app/trust.ts'
 import { createUserTokens } from './app/user-tokens.ts'
 import { createDecisionStreams, createWatch } from './app/watch.ts'
+import { sealingProvisioner } from './audit/seal/sealing-provisioner.ts'
+import { auditTotals } from './audit/seal/sealing-state.ts'
+import { createSigningOperations, withSigningState } from './audit/seal/signing-requests.ts'
 import { BackgroundJobs } from './background/background-jobs.ts'
 import { backupTotals } from './backup/backup-schedule.ts'
+import { shippingTotals } from './backup/shipping/shipping-status.ts'
 import type { CaptureDeps } from './capture/apply-items.ts'
 import { Provisioning } from './config/provisioning.ts'
 import { ConfigService } from './config/service.ts'
@@ -42,6 +44,7 @@ import { QueryEventLog } from './events/recorders/record-queries.ts'
 import { RequestEventLog } from './events/recorders/record-requests.ts'
 import { noContext, SinkRoutes } from './events/routes.ts'
 import type { EventStreams } from './events/streams/event-streams.ts'
+import { cypherLanguage } from './graph-query/language/cypher-language.ts'
 import { graphQueryLimits } from './graph-query/run-graph-query.ts'
 import { HttpListener } from './http/listener/http-listener.ts'
 import type { ListenAddress } from './http/port.ts'
@@ -174,7 +177,7 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
     },
   )
   const { backgroundCommand } = overrides
-  const audit = stack.adopt(new AuditTrail(platform, events, overrides.sync ?? true), (opened) => opened.close())
+  const audit = stack.adopt(createAuditTrail(platform, events, overrides.sync ?? true), (opened) => opened.close())
   // A worker or a lane has a serving process, which has a background process.
   const isSealedHere = isSoleProcess && backgroundCommand === undefined
   const provisioner = platform.remote.provisioner(
@@ -203,7 +206,7 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
     removeMatches: (pipeline) => requestMatchRemoval(documents, pipeline),
     withDeliveryState: (sink, body) => events.delivery.withState(sink, body),
     signingKeys: signingKeyDeps(platform, audit),
-    withSigningState: (signing, body) => withSigningState(platform, audit, signing, body),
+    withSigningState: (signing, body) => withSigningState(settings.audit === 'on', audit, signing, body),
   })
   const { sinks, activity } = events
   metrics.registerEvents(() => activity.dropped)
@@ -331,7 +334,7 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
     mcp,
     config,
     eventSinks: events.operations,
-    auditSignings: createSigningOperations(platform, audit, isSealedHere),
+    auditSignings: createSigningOperations(documents, audit, { isAudited: settings.audit === 'on', isSealedHere }),
     auditReads: createAuditReadsOf(platform, audit),
     matching,
     graphQueries: {

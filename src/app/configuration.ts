@@ -5,6 +5,7 @@ import { type DocumentFields, organizationsKind, resolversKind, type StoredDocum
 import { ConfigRepository, currentKey, pastRevisionKey } from '../config/repository.ts'
 import { sealSecrets } from '../config/secrets.ts'
 import { findAdmin } from '../identity/bootstrap.ts'
+import { createSecretBox, openSealer, readMasterKeys } from '../identity/folder-keys.ts'
 import type { MasterKeys } from '../identity/master-key.ts'
 import { isSealedText, type SecretBox } from '../identity/secret-box.ts'
 import { ServiceAccounts } from '../identity/service-account.ts'
@@ -14,28 +15,18 @@ import type { DocumentStore } from '../kernel/folder/document-store.ts'
 import { type Clock, systemClock } from '../kernel/time/clock.ts'
 import type { Settings } from '../settings.ts'
 import { type Collections, openCollections } from '../store/documents/collections.ts'
-import { copyStateOf } from '../store/documents/document-copy.ts'
 import { holdsEnvironment } from '../store/lmdb/environment-folder.ts'
 import { COMMAND_LOCK_TIMEOUT_MS } from '../store/lmdb/open-lock.ts'
 import type { OutboxOptions } from '../store/outbox/outbox-format.ts'
 import { openSharedCounter } from '../store/process/shared-counter.ts'
 import { listProjectFolders } from '../store/tenancy/project-folders.ts'
 import { interruptedImportMessage } from '../transfer/files/import-markers.ts'
-import { createSecretBox, openSealer, readMasterKeys } from './master-keys.ts'
 
 /** Opens the configuration database. Throws OperationalError if it is missing, or if an import into it was interrupted. */
 export function openConfiguration(dataDir: string, options: { sync: boolean } & OutboxOptions): Collections {
   const lost = missingConfigurationMessage(dataDir) ?? interruptedImportMessage(dataDir)
   if (lost !== null) throw new OperationalError(lost)
   return openCollections(join(dataDir, CONFIGURATION_FOLDER), options)
-}
-
-/** Throws OperationalError if the documents are a copy of a shared configuration, which the service would no longer follow. */
-export function refuseCopy(collections: Collections): void {
-  if (collections.read(copyStateOf) === null) return
-  throw new OperationalError(
-    'the data folder has a copy of a configuration that several instances share: set config_store, or start with an empty data folder',
-  )
 }
 
 /** Opens the documents of the configuration. */

@@ -8,7 +8,7 @@ import { ConsoleSessions } from '../console/sessions.ts'
 import { linkAddress, SignInLinks } from '../console/sign-in-link.ts'
 import type { Route } from '../http/route.ts'
 import { serviceAccountsKind } from '../identity/service-account.ts'
-import type { Platform } from './platform.ts'
+import type { Platform } from './open-store.ts'
 
 /** The console of a process. */
 export interface Console {

@@ -6,8 +6,8 @@ import type { QueryIndex } from '../context-query/query-index.ts'
 import { InlineHistory } from '../kernel/request/inline-history.ts'
 import type { PageTokenCounts } from '../kernel/request/page-token-counts.ts'
 import { ExternalDataResolvers } from '../pip/resolution.ts'
-import type { Platform } from './platform.ts'
-import { tracedUpstream } from './tracing.ts'
+import { tracedUpstream } from '../upstream/traced-upstream.ts'
+import type { Platform } from './open-store.ts'
 
 /** Builds the dependencies of context queries. */
 export function createContextQueries(

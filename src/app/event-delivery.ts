@@ -18,7 +18,7 @@ import { BACKGROUND_NUMBER } from '../processes/child-kinds.ts'
 import type { SupervisionOverrides } from '../processes/supervised.ts'
 import { openSharedCounter } from '../store/process/shared-counter.ts'
 import type { EventRecording } from './events.ts'
-import type { Platform } from './platform.ts'
+import type { Platform } from './open-store.ts'
 
 /** Creates the dispatcher of the data folder. `random`: the jitter of retries. */
 export function createEventDispatcher(

@@ -1,6 +1,4 @@
 // Builds the recording of events, and the streams from which they are delivered.
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { projectsKind } from '../config/kind.ts'
 import { openSecret } from '../config/secrets.ts'
 import { ActivityLog, type ActivityRecord } from '../events/activity-log.ts'
@@ -13,16 +11,12 @@ import type { AuditRules } from '../events/routes.ts'
 import type { EventSinkOperations } from '../events/sink-operations.ts'
 import { EventSinks } from '../events/sinks.ts'
 import { EventStreams } from '../events/streams/event-streams.ts'
+import { LazyEventsFolder } from '../events/streams/lazy-events-folder.ts'
 import { auditOwnerOf, auditStreamOf } from '../kernel/folder/audit-stream.ts'
-import { DATA_FILE, EVENTS_COMMIT_FILE, EVENTS_FOLDER } from '../kernel/folder/data-folder.ts'
 import type { Settings } from '../settings.ts'
-import { type LmdbFileOptions, openWhenUnwritten } from '../store/lmdb/open-file.ts'
-import { EventsFolder } from '../store/outbox/events-folder.ts'
 import type { EventOutbox } from '../store/outbox/outbox.ts'
-import type { OutboxOptions } from '../store/outbox/outbox-format.ts'
-import { openSharedCounter } from '../store/process/shared-counter.ts'
 import { WatchNotes } from '../streams/watch-notes.ts'
-import type { Platform } from './platform.ts'
+import type { Platform } from './open-store.ts'
 
 /** The recording of events in this process. The recording of each feature is in `events/recorders/`. */
 export interface EventRecording {
@@ -42,45 +36,6 @@ export interface EventRecording {
   clearStaleReaders(): void
   /** Writes what is left in memory and closes the folder of events. */
   close(): Promise<void>
-}
-
-/** Opens the folder of events when it is first needed: most installations have no event sink. */
-class LazyEventsFolder {
-  private readonly path: string
-  private readonly options: LmdbFileOptions & OutboxOptions
-  private opening: Promise<EventsFolder> | null = null
-  private opened: EventsFolder | null = null
-
-  constructor(dataDir: string, options: { sync: boolean } & OutboxOptions) {
-    this.path = join(dataDir, EVENTS_FOLDER)
-    this.options = { ...options, commitCounter: openSharedCounter(join(dataDir, EVENTS_COMMIT_FILE)) }
-  }
-
-  /** Opens the folder, and creates it if necessary. Does not block the event loop. Rejects with OperationalError. */
-  async open(): Promise<EventOutbox> {
-    if (this.opened !== null) return this.opened.outbox
-    this.opening ??= openWhenUnwritten(this.path, () => new EventsFolder(this.path, this.options))
-    try {
-      this.opened = await this.opening
-      return this.opened.outbox
-    } finally {
-      this.opening = null
-    }
-  }
-
-  /** As `open`; null if the folder does not exist. */
-  async openIfPresent(): Promise<EventOutbox | null> {
-    return existsSync(join(this.path, DATA_FILE)) ? this.open() : null
-  }
-
-  clearStaleReaders(): void {
-    this.opened?.clearStaleReaders()
-  }
-
-  async close(): Promise<void> {
-    await this.opening?.catch(() => undefined)
-    await this.opened?.close()
-  }
 }
 
 /** Builds the recording of events. `sync`: false: commits are not flushed to disk. */

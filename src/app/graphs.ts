@@ -1,5 +1,6 @@
 // Opens the catalog of graphs, and closes the graphs of removed projects.
 import { join } from 'node:path'
+import type { RemoteGraphAccess } from '../bolt/projects/remote-graph-access.ts'
 import { layoutOf, locationsOf } from '../config/db-connection.ts'
 import { GraphRegistry } from '../config/graph-registry.ts'
 import { type ConfigReader, projectsKind } from '../config/kind.ts'
@@ -11,7 +12,6 @@ import type { NameSource } from '../policy/name-warnings.ts'
 import { openSharedCounter } from '../store/process/shared-counter.ts'
 import { type Catalog, type CatalogOptions, openCatalog } from '../store/tenancy/catalog.ts'
 import type { Constituent } from '../store/tenancy/project-graphs.ts'
-import type { RemoteGraphAccess } from './remote-graphs.ts'
 
 /** Opens the catalog of all graphs in the data folder. The caller closes it. */
 export function openGraphCatalog(dataDir: string, options: CatalogOptions): Catalog {

@@ -1,19 +1,19 @@
 // Builds the request handlers of a process: authentication, rate limit, CORS, metrics, access log and lanes around the routes.
 import { projectsKind } from '../config/kind.ts'
 import type { ConsoleSessions } from '../console/sessions.ts'
+import { type AnsweredEvents, afterEvents } from '../http/after-events.ts'
 import { createAuthenticator } from '../http/authenticate.ts'
 import { createCors } from '../http/cors.ts'
 import { createDispatcher, type RequestHandler } from '../http/dispatch.ts'
-import { errorResponse } from '../http/http-response.ts'
 import { createCallerIdentifier } from '../http/identify-caller.ts'
 import type { LaneRunner } from '../http/lane-job.ts'
 import type { RateLimiter } from '../http/rate-limit.ts'
-import type { HttpRequest, HttpResponse, Route } from '../http/route.ts'
+import type { Route } from '../http/route.ts'
 import { AgentKeys } from '../identity/agent-key.ts'
 import type { UserTokenAuthenticator } from '../identity/user-tokens.ts'
 import type { RequestAudit } from '../kernel/request/request-audit.ts'
 import { laneLimits } from './lanes.ts'
-import type { Platform } from './platform.ts'
+import type { Platform } from './open-store.ts'
 
 /** The handlers of a process. */
 export interface Handlers {
@@ -35,18 +35,6 @@ interface HandlerDeps {
   /** The events of decisions and reads. */
   readonly events: AnsweredEvents
   readonly audit: RequestAudit
-}
-
-/** The events of answers, for answers that wait for them. */
-interface AnsweredEvents {
-  /** Resolves when the events of one request are on disk; null if they are. */
-  settledOf(requestId: string): Promise<void> | null
-  /** Resolves when the events recorded so far are on disk; null if they are. */
-  settled(): Promise<void> | null
-  /** Number of events so far. */
-  readonly count: number
-  /** Number of those whose request is unknown. */
-  readonly unattributed: number
 }
 
 /** Creates the handlers. */
@@ -92,41 +80,3 @@ export function createHandlers(
 }
 
 const same = (handle: RequestHandler): RequestHandler => handle
-
-/**
- * Sends no answer before its events are on disk. If they cannot be written, the answer is 503. An answer without an event does
- * not wait: health checks, metrics and projects without events work while the disk refuses writes. An event whose request is
- * unknown delays every answer during which it was recorded.
- */
-function afterEvents(handle: RequestHandler, events: AnsweredEvents): RequestHandler {
-  const settle = (
-    request: HttpRequest,
-    response: HttpResponse,
-    count: number,
-    unattributed: number,
-  ): HttpResponse | Promise<HttpResponse> => {
-    if (events.count === count) return response
-    const requestId = response.headers['x-request-id'] ?? ''
-    const isKnown = requestId !== '' && events.unattributed === unattributed
-    const written = isKnown ? events.settledOf(requestId) : events.settled()
-    if (written === null) return response
-    request.noteCommit?.()
-    return written.then(
-      () => response,
-      () => {
-        void response.stream?.return?.()
-        return errorResponse(
-          { kind: 'unavailable', message: 'the event of the answer cannot be stored now' },
-          requestId,
-        )
-      },
-    )
-  }
-  return (request) => {
-    const { count, unattributed } = events
-    const response = handle(request)
-    return response instanceof Promise
-      ? response.then((answer) => settle(request, answer, count, unattributed))
-      : settle(request, response, count, unattributed)
-  }
-}

@@ -7,7 +7,7 @@ import { LANE_SOCKETS_FOLDER } from '../kernel/folder/data-folder.ts'
 import { LanePool } from '../lanes/lane-pool.ts'
 import { firstLaneNumber } from '../processes/child-kinds.ts'
 import type { Settings } from '../settings.ts'
-import type { Platform } from './platform.ts'
+import type { Platform } from './open-store.ts'
 
 /** The path of a Unix socket has at most 108 bytes with the terminator (`sun_path`; 104 on macOS). */
 const SOCKET_PATH_MAX = 100

@@ -8,7 +8,7 @@ import { EntityMatching } from '../matching/entity-matching.ts'
 import { MatchingOperations } from '../matching/matching-operations.ts'
 import type { MatchedGraphs } from '../matching/node-batches.ts'
 import type { EventRecording } from './events.ts'
-import type { Platform } from './platform.ts'
+import type { Platform } from './open-store.ts'
 
 /** Creates the execution of the pipelines of all projects. It does nothing until it is asked to. */
 export function createEntityMatching(platform: Platform, { sinks }: EventRecording): EntityMatching {

@@ -15,7 +15,7 @@ import { SessionIds } from '../mcp/session/session-ids.ts'
 import type { DecisionDeps } from '../pdp/decision-deps.ts'
 import type { ParameterMask } from '../pdp/parameter-mask.ts'
 import { openSharedCounter } from '../store/process/shared-counter.ts'
-import type { Platform } from './platform.ts'
+import type { Platform } from './open-store.ts'
 
 /** The usual interval of MCP servers, and shorter than the idle timeout of common proxies. */
 const KEEP_ALIVE_MS = 15_000

@@ -39,7 +39,7 @@ import type { WatchStreams } from '../pdp/watch-schema.ts'
 import type { ScenarioRuns } from '../policy/scenario-run.ts'
 import type { Access } from '../settings.ts'
 import { readTrustReport } from '../trust/read-report.ts'
-import type { Platform } from './platform.ts'
+import type { Platform } from './open-store.ts'
 
 /** The features that routes call. */
 interface RouteFeatures {

@@ -6,7 +6,7 @@ import type { GraphStore } from '../engine/store.ts'
 import { trustEventLog } from '../events/recorders/record-trust-runs.ts'
 import { TrustScoring } from '../trust/trust-scoring.ts'
 import type { EventRecording } from './events.ts'
-import { leadership, type Platform } from './platform.ts'
+import { leadership, type Platform } from './open-store.ts'
 
 /** Creates the scoring of all projects. It does nothing until it is started. */
 export function createTrustScoring(platform: Platform, { sinks }: EventRecording): TrustScoring {

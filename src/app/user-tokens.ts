@@ -3,8 +3,8 @@ import { type IssuerClientDeps, Issuers } from '../identity/issuers.ts'
 import { TokenRules } from '../identity/token-rules.ts'
 import { type TokenIntrospection, UserTokenAuthenticator } from '../identity/user-tokens.ts'
 import { UserInfoClient } from '../identity/userinfo-client.ts'
-import type { Platform } from './platform.ts'
-import { tracedUpstream } from './tracing.ts'
+import { tracedUpstream } from '../upstream/traced-upstream.ts'
+import type { Platform } from './open-store.ts'
 
 /** Creates the authenticator of user tokens. With lanes, requests that must create the node of a user run in a lane. */
 export function createUserTokens(

@@ -6,7 +6,7 @@ import type { Settings } from '../settings.ts'
 import { openSharedCounter } from '../store/process/shared-counter.ts'
 import { DecisionStreams } from '../streams/decision-streams.ts'
 import { WatchHub } from '../streams/watch-hub.ts'
-import type { Platform } from './platform.ts'
+import type { Platform } from './open-store.ts'
 
 /** The usual interval of event streams, and shorter than the idle timeout of common proxies. */
 const KEEP_ALIVE_MS = 15_000

@@ -2,10 +2,10 @@
 // log.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { openSealer } from '../../app/master-keys.ts'
 import { valuesHash } from '../../audit/audit-entry.ts'
 import { hashKeyPath } from '../../audit/seal/log-sealer.ts'
 import { digestOfValues } from '../../audit/values-digest.ts'
+import { openSealer } from '../../identity/folder-keys.ts'
 import { AUDIT_FOLDER, AUDIT_INDEX_FOLDER } from '../../kernel/folder/data-folder.ts'
 import { isGid } from '../../kernel/ids.ts'
 import { parseJson } from '../../kernel/json/json.ts'

@@ -2,9 +2,9 @@
 // of each log with both keys within seconds. Otherwise the next start does.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { openAuditIndex } from '../../app/audit.ts'
-import { openSealer } from '../../app/master-keys.ts'
+import { openAuditIndex } from '../../audit/seal/audit-trail.ts'
 import { PlatformKeys, type RotatedPlatformKey } from '../../audit/seal/platform-keys.ts'
+import { openSealer } from '../../identity/folder-keys.ts'
 import { CONFIGURATION_FOLDER } from '../../kernel/folder/data-folder.ts'
 import { systemClock } from '../../kernel/time/clock.ts'
 import type { Settings } from '../../settings.ts'

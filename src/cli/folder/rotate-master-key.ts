@@ -3,15 +3,15 @@
 // readable folder, and the next run completes it (docs/decisions/0013-secrets.md).
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { openAuditIndex } from '../../app/audit.ts'
-import { masterKeySource } from '../../app/master-keys.ts'
+import { openAuditIndex } from '../../audit/seal/audit-trail.ts'
+import { type RotatedAuditSecrets, rotateAuditSecrets } from '../../audit/seal/rotate-audit-secrets.ts'
+import { documentCollections } from '../../config/repository.ts'
 import {
   openSharedConfiguration,
   type SharedConfiguration,
   type SharedConfigurationSettings,
-} from '../../app/shared-configuration.ts'
-import { type RotatedAuditSecrets, rotateAuditSecrets } from '../../audit/seal/rotate-audit-secrets.ts'
-import { documentCollections } from '../../config/repository.ts'
+} from '../../config/shared/shared-configuration.ts'
+import { masterKeySource } from '../../identity/folder-keys.ts'
 import {
   adoptNextKey,
   createNextKey,

@@ -1,8 +1,8 @@
 // Connects a project of a data folder to database servers, after its graphs were copied there. The folder is locked by the caller.
 import { join } from 'node:path'
-import { openSealer } from '../../app/master-keys.ts'
 import { type DocumentFields, projectsKind, secretPath } from '../../config/kind.ts'
 import { ConfigRepository } from '../../config/repository.ts'
+import { openSealer } from '../../identity/folder-keys.ts'
 import { OperationalError } from '../../kernel/errors.ts'
 import { CONFIGURATION_FOLDER } from '../../kernel/folder/data-folder.ts'
 import { systemClock, timestamp } from '../../kernel/time/clock.ts'

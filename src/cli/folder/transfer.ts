@@ -121,6 +121,6 @@ async function warningsOf(
 ): Promise<readonly string[]> {
   if (documentIds.size === 0) return []
   progress.show(0, null, 'comparing the names in policies with the graphs')
-  const { importedNameWarnings } = await import('../../app/imported-names.ts')
+  const { importedNameWarnings } = await import('./imported-names.ts')
   return await importedNameWarnings(settings, documentIds)
 }

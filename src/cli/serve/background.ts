@@ -1,9 +1,9 @@
 // The background process: delivers events and seals the audit logs. Started by a serving process. It listens on no port
 // (docs/decisions/0035-event-delivery.md, 0038-audit-sealing.md).
-import { AuditTrail } from '../../app/audit.ts'
+import { createAuditTrail } from '../../app/audit.ts'
 import { createEventDispatcher } from '../../app/event-delivery.ts'
 import { createEventRecording } from '../../app/events.ts'
-import { leadership, openPlatform } from '../../app/platform.ts'
+import { leadership, openPlatform } from '../../app/open-store.ts'
 import { createTrustScoring } from '../../app/trust.ts'
 import type { BackgroundTask } from '../../background/background-process.ts'
 import { MatchingProcess } from '../../background/matching-process.ts'
@@ -40,7 +40,7 @@ async function openBackground({ settings: given, identity, supervision }: Backgr
   // The process of a serving process that was killed may still be delivering: two would change the order of events.
   elections.campaign('event-delivery', () => dispatcher.start())
   const audit =
-    settings.audit === 'on' ? stack.adopt(new AuditTrail(platform, events, true), (opened) => opened.close()) : null
+    settings.audit === 'on' ? stack.adopt(createAuditTrail(platform, events, true), (opened) => opened.close()) : null
   audit?.start()
   const trust = stack.adopt(createTrustScoring(platform, events), (opened) => opened.close())
   elections.campaign('trust-scoring', () => trust.start())

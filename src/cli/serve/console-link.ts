@@ -1,10 +1,10 @@
 // The command `console-link`: prints a one-time link to sign in to the console, made from the data folder or by a running service.
 import { join } from 'node:path'
-import { readMasterKeys } from '../../app/master-keys.ts'
 import { ConfigRepository } from '../../config/repository.ts'
 import { isConsoleOn } from '../../console/access.ts'
 import { LINK_LIFETIME_S, linkAddress, SignInLinks } from '../../console/sign-in-link.ts'
 import { findAdmin } from '../../identity/bootstrap.ts'
+import { readMasterKeys } from '../../identity/folder-keys.ts'
 import { CONFIGURATION_FOLDER } from '../../kernel/folder/data-folder.ts'
 import { systemClock } from '../../kernel/time/clock.ts'
 import type { Settings } from '../../settings.ts'

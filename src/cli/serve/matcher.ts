@@ -1,7 +1,7 @@
 // The process that executes entity matching pipelines. Started by the background process when work is due. It exits when no work is left.
 import { createEventRecording } from '../../app/events.ts'
 import { createEntityMatching } from '../../app/matching.ts'
-import { openPlatform } from '../../app/platform.ts'
+import { openPlatform } from '../../app/open-store.ts'
 import type { BackgroundTask } from '../../background/background-process.ts'
 import { memoryLimit } from '../../processes/own-memory.ts'
 import { type OpenChild, runChild } from '../../processes/run-child.ts'

@@ -2,9 +2,9 @@
 // it, and the command waits for its end.
 
 import { openConfiguration, openRepository } from '../../app/configuration.ts'
-import { openSharedConfiguration, type SharedConfiguration } from '../../app/shared-configuration.ts'
 import type { App } from '../../app.ts'
 import type { ConfigRepository } from '../../config/repository.ts'
+import { openSharedConfiguration, type SharedConfiguration } from '../../config/shared/shared-configuration.ts'
 import { operatingSystemUser } from '../../events/recorders/operating-system-user.ts'
 import { OperationalError } from '../../kernel/errors.ts'
 import { mintGid } from '../../kernel/ids.ts'

@@ -2,9 +2,9 @@
 // events once, and a folder is a copy of one configuration only. Needs Java and Maven.
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { SharedConfiguration } from '../../../src/app/shared-configuration.ts'
 import { BoltServer } from '../../../src/bolt/bolt-server.ts'
 import { ConfigurationStore } from '../../../src/bolt/configuration-store.ts'
+import { SharedConfiguration } from '../../../src/config/shared/shared-configuration.ts'
 import { ThrownServiceError } from '../../../src/kernel/errors.ts'
 import type { DocumentTransaction } from '../../../src/kernel/folder/document-store.ts'
 import { defaultSettings } from '../../../src/settings.ts'

@@ -6,8 +6,8 @@ import {
   type MasterKeys,
   masterKeyVariable,
   nextMasterKeyVariable,
-} from '../identity/master-key.ts'
-import { SecretBox } from '../identity/secret-box.ts'
+} from './master-key.ts'
+import { SecretBox } from './secret-box.ts'
 
 /** Opens the box of the secrets of a data folder, which may be served. Throws OperationalError if there is no master key. */
 export function openSealer(dataDir: string): SecretBox {

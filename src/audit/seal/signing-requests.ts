@@ -1,39 +1,27 @@
-// Builds what the configuration of signing keys needs from the audit logs: the state of signatures, and signatures on request.
-import { auditSigningsKind, type SigningKeyDeps, signingKeyOf } from '../audit/audit-signing.ts'
-import type { AuditSigningOperations } from '../audit/signing-operations.ts'
-import type { DocumentFields, StoredDocument } from '../config/kind.ts'
-import { err, ok } from '../kernel/result.ts'
-import type { AuditIndex } from '../store/audit/audit-index.ts'
-import { projectFolderName } from '../store/tenancy/project-folders.ts'
-import { type AuditTrail, signingKeyClients } from './audit.ts'
-import type { Platform } from './platform.ts'
+// The state of the signatures of customers' keys, and signatures on request.
+
+import type { ConfigReader, DocumentFields, StoredDocument } from '../../config/kind.ts'
+import { err, ok } from '../../kernel/result.ts'
+import type { AuditIndex } from '../../store/audit/audit-index.ts'
+import { projectFolderName } from '../../store/tenancy/project-folders.ts'
+import { auditSigningsKind, signingKeyOf } from '../audit-signing.ts'
+import type { AuditSigningOperations } from '../signing-operations.ts'
+import type { AuditTrail } from './audit-trail.ts'
 
 /** A request waits this long for the process that signs. */
 const SIGN_WAIT_MS = 20_000
 const SIGN_POLL_MS = 50
 const AUDIT_OFF = 'nothing is signed, because the setting `audit` is `off`'
 
-/** The collaborators of the trial of a signing key. */
-export function signingKeyDeps(platform: Platform, audit: AuditTrail): SigningKeyDeps {
-  return {
-    ...signingKeyClients(platform),
-    async isFailing(id) {
-      if (platform.settings.audit !== 'on') return false
-      const state = (await audit.index()).keyState(id)
-      return state !== null && state.error !== ''
-    },
-  }
-}
-
-/** Adds to the body of an audit signing how its key has signed. */
+/** Adds to the body of an audit signing how its key has signed. `isAudited`: there is an audit log. */
 export async function withSigningState(
-  { settings }: Platform,
+  isAudited: boolean,
   audit: AuditTrail,
   document: StoredDocument,
   body: DocumentFields,
 ): Promise<DocumentFields> {
   if (signingKeyOf(document) === null) return body
-  if (settings.audit !== 'on') return { ...body, last_error: AUDIT_OFF }
+  if (!isAudited) return { ...body, last_error: AUDIT_OFF }
   const state = stateBody(await audit.index(), document)
   const isUntested = body.public_key === '' && state.last_error === ''
   const untested = 'the key was not tested; update the configuration with `key_resource` and `kid`'
@@ -51,11 +39,11 @@ function stateBody(index: AuditIndex, { id }: StoredDocument) {
   }
 }
 
-/** Builds the operations. `isSealedHere`: no other process seals and signs. */
+/** Builds the operations. `isSealedHere`: no other process seals and signs. `isAudited`: there is an audit log. */
 export function createSigningOperations(
-  { documents, settings }: Platform,
+  documents: ConfigReader,
   audit: AuditTrail,
-  isSealedHere: boolean,
+  { isAudited, isSealedHere }: { readonly isAudited: boolean; readonly isSealedHere: boolean },
 ): AuditSigningOperations {
   return {
     async sign(caller, id) {
@@ -66,7 +54,7 @@ export function createSigningOperations(
         return err({ kind: 'not-found', message: `no audit signing \`${id}\`` })
       if (signingKeyOf(document) === null)
         return err({ kind: 'invalid', issues: ['provider: the platform key signs every checkpoint without a request'] })
-      if (settings.audit !== 'on') return err({ kind: 'invalid', issues: [AUDIT_OFF] })
+      if (!isAudited) return err({ kind: 'invalid', issues: [AUDIT_OFF] })
       const index = await audit.index()
       let request = 0
       await index.write((edits) => {

@@ -1,26 +1,27 @@
 // Connects the projects whose graph is in a database server: their configuration, their events, and the creation of what the service
 // needs in their databases.
-import { loadBoltDriver } from '../bolt/bolt-server.ts'
-import type { CommitMark } from '../bolt/graph-state.ts'
-import { RemoteGraphs, type RemoteProject, type RemoteTotals } from '../bolt/remote-graphs.ts'
-import { layoutOf, parseLayout } from '../config/db-connection.ts'
+
+import { layoutOf, parseLayout } from '../../config/db-connection.ts'
 import {
   type ConfigSource,
   type DocumentFields,
   projectsKind,
   type Sealer,
   type StoredDocument,
-} from '../config/kind.ts'
-import type { Provisioner } from '../config/provisioning.ts'
-import { openSecret } from '../config/secrets.ts'
-import type { GraphStore } from '../engine/store.ts'
-import { boltHost, isVerified } from '../kernel/bolt-address.ts'
-import { OperationalError } from '../kernel/errors.ts'
-import type { Clock } from '../kernel/time/clock.ts'
-import type { Settings } from '../settings.ts'
-import type { Catalog } from '../store/tenancy/catalog.ts'
-import type { Constituent, GraphLayout } from '../store/tenancy/project-graphs.ts'
-import type { Destinations } from '../upstream/destinations.ts'
+} from '../../config/kind.ts'
+import type { Provisioner } from '../../config/provisioning.ts'
+import { openSecret } from '../../config/secrets.ts'
+import type { GraphStore } from '../../engine/store.ts'
+import { boltHost, isVerified } from '../../kernel/bolt-address.ts'
+import { OperationalError } from '../../kernel/errors.ts'
+import type { Clock } from '../../kernel/time/clock.ts'
+import type { Settings } from '../../settings.ts'
+import type { Catalog } from '../../store/tenancy/catalog.ts'
+import type { Constituent, GraphLayout } from '../../store/tenancy/project-graphs.ts'
+import type { Destinations } from '../../upstream/destinations.ts'
+import { loadBoltDriver } from '../bolt-server.ts'
+import type { CommitMark } from '../graph-state.ts'
+import { RemoteGraphs, type RemoteProject, type RemoteTotals } from '../remote-graphs.ts'
 
 /** Time between two questions to a server whether a write was committed. */
 const SETTLE_MS = 1_000

@@ -1,8 +1,10 @@
 // Opens what all features of a process share: the data folder, its configuration and graphs, log, metrics and HTTP client.
 
 import packageJson from '../../package.json' with { type: 'json' }
+import { RemoteGraphAccess } from '../bolt/projects/remote-graph-access.ts'
 import type { GraphRegistry } from '../config/graph-registry.ts'
 import type { ConfigRepository } from '../config/repository.ts'
+import { openSharedConfiguration, type SharedConfiguration } from '../config/shared/shared-configuration.ts'
 import { writersBound } from '../events/delivery/backlog.ts'
 import { bootstrap } from '../identity/bootstrap.ts'
 import type { SecretBox } from '../identity/secret-box.ts'
@@ -14,6 +16,7 @@ import type { Tracing } from '../kernel/request/tracing.ts'
 import { type Clock, systemClock } from '../kernel/time/clock.ts'
 import { ConnectionOutcomes } from '../ops/connection-health.ts'
 import type { Log } from '../ops/log.ts'
+import { createReadSpans } from '../ops/read-spans.ts'
 import { createServiceMetrics, type ServiceMetrics } from '../ops/service-metrics.ts'
 import { type ChildFigures, openChildFigures } from '../processes/process-figures.ts'
 import type { Settings } from '../settings.ts'
@@ -30,9 +33,7 @@ import { loadSecrets, openConfiguration, openRepository, sealPlaintextSecrets } 
 import { createGraphRegistry, openGraphCatalog } from './graphs.ts'
 import type { AppOverrides } from './overrides.ts'
 import { logUnservedRequests, openProcessLog } from './process-log.ts'
-import { RemoteGraphAccess } from './remote-graphs.ts'
-import { openSharedConfiguration, type SharedConfiguration } from './shared-configuration.ts'
-import { createReadSpans, openServiceTracing } from './tracing.ts'
+import { openServiceTracing } from './tracing.ts'
 
 /** Time limit of a decision or a query on the event loop before it moves to a lane, milliseconds. */
 const INLINE_TIME_MS = 1

@@ -1,10 +1,19 @@
 // Checks and completes Cypher for editors: the rules of `verdigraph lint` and the completion of the language server, over a graph.
-import type { Span } from '../../grammar/ast.ts'
-import { compileConditionRows } from '../engine/condition-rows.ts'
-import { compileCondition } from '../engine/conditions.ts'
-import { compileRowsQuery } from '../engine/rows-query.ts'
-import type { Snapshot } from '../engine/store.ts'
-import { UnknownSymbols } from '../engine/unknown-symbols.ts'
+import type { Span } from '../../../grammar/ast.ts'
+import { compileConditionRows } from '../../engine/condition-rows.ts'
+import { compileCondition } from '../../engine/conditions.ts'
+import { compileRowsQuery } from '../../engine/rows-query.ts'
+import type { Snapshot } from '../../engine/store.ts'
+import { UnknownSymbols } from '../../engine/unknown-symbols.ts'
+import { isJsonObject } from '../../kernel/json/json-kind.ts'
+import { type CompiledSource, compileSource } from '../../language/lint/compile-source.ts'
+import type { DataNames } from '../../language/lint/data-names.ts'
+import type { RawFinding } from '../../language/lint/finding.ts'
+import { lintPolicy } from '../../language/lint/lint-policy.ts'
+import { lintRules } from '../../language/lint/rules.ts'
+import { completionsAt } from '../../language/server/complete.ts'
+import { plainText } from '../../language/source/located-text.ts'
+import type { MemberPath, PolicySource } from '../../language/source/policy-source.ts'
 import {
   type CheckAnswer,
   type CheckFinding,
@@ -13,18 +22,9 @@ import {
   type CompletionAnswer,
   type CompletionRequest,
   type CypherLanguage,
-} from '../graph-query/check-schema.ts'
-import type { GraphNames } from '../graph-query/graph-names.ts'
-import { countsOf, stepOf } from '../graph-query/run-graph-query.ts'
-import { isJsonObject } from '../kernel/json/json-kind.ts'
-import { type CompiledSource, compileSource } from '../language/lint/compile-source.ts'
-import type { DataNames } from '../language/lint/data-names.ts'
-import type { RawFinding } from '../language/lint/finding.ts'
-import { lintPolicy } from '../language/lint/lint-policy.ts'
-import { lintRules } from '../language/lint/rules.ts'
-import { completionsAt } from '../language/server/complete.ts'
-import { plainText } from '../language/source/located-text.ts'
-import type { MemberPath, PolicySource } from '../language/source/policy-source.ts'
+} from '../check-schema.ts'
+import type { GraphNames } from '../graph-names.ts'
+import { countsOf, stepOf } from '../run-graph-query.ts'
 
 /** The language of the service. */
 export function cypherLanguage(): CypherLanguage {

@@ -3,35 +3,34 @@
 // instance keeps the copy up to date and holds, or tries to get, the lease of the work that only one instance does.
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { BoltServer } from '../bolt/bolt-server.ts'
-import { type ConfigurationHead, ConfigurationStore, type FetchedChanges } from '../bolt/configuration-store.ts'
-import { layoutOf } from '../config/db-connection.ts'
-import { projectsKind, type StoredDocument } from '../config/kind.ts'
-import { commitNumberOf, isCommitRecord } from '../config/repository.ts'
-import { parseBoltUrl } from '../kernel/bolt-address.ts'
-import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
+import { BoltServer } from '../../bolt/bolt-server.ts'
+import { type ConfigurationHead, ConfigurationStore, type FetchedChanges } from '../../bolt/configuration-store.ts'
+import { parseBoltUrl } from '../../kernel/bolt-address.ts'
+import { OperationalError, ThrownServiceError } from '../../kernel/errors.ts'
 import {
   CONFIGURATION_COMMIT_FILE,
   CONFIRMED_FILE,
   CURRENT_DOCUMENTS,
   ENDED_SESSIONS_FILE,
   LEASE_FILE,
-} from '../kernel/folder/data-folder.ts'
+} from '../../kernel/folder/data-folder.ts'
 import type {
   DocumentEdit,
   DocumentReader,
   DocumentStore,
   DocumentTransaction,
-} from '../kernel/folder/document-store.ts'
-import { isOfEndedSessions } from '../mcp/session/ended-sessions.ts'
-import type { SharedConfigurationFigures } from '../ops/service-metrics.ts'
-import type { Settings } from '../settings.ts'
-import type { Collections } from '../store/documents/collections.ts'
-import { type CopyState, DocumentCopy, isShared } from '../store/documents/document-copy.ts'
-import { rehearseChange } from '../store/documents/rehearsal.ts'
-import { LeaderElection } from '../store/process/leader-election.ts'
-import { openSharedCounter, type SharedCounter } from '../store/process/shared-counter.ts'
-import { refuseCopy } from './configuration.ts'
+} from '../../kernel/folder/document-store.ts'
+import { isOfEndedSessions } from '../../mcp/session/ended-sessions.ts'
+import type { SharedConfigurationFigures } from '../../ops/service-metrics.ts'
+import type { Settings } from '../../settings.ts'
+import type { Collections } from '../../store/documents/collections.ts'
+import { type CopyState, copyStateOf, DocumentCopy, isShared } from '../../store/documents/document-copy.ts'
+import { rehearseChange } from '../../store/documents/rehearsal.ts'
+import { LeaderElection } from '../../store/process/leader-election.ts'
+import { openSharedCounter, type SharedCounter } from '../../store/process/shared-counter.ts'
+import { layoutOf } from '../db-connection.ts'
+import { projectsKind, type StoredDocument } from '../kind.ts'
+import { commitNumberOf, isCommitRecord } from '../repository.ts'
 
 /** Pause between two looks at the server, milliseconds. */
 const POLL_MS = 200
@@ -410,6 +409,14 @@ export async function openSharedConfiguration(
   if (settings.configStore !== '') return SharedConfiguration.open(collections, settings, report, isPolling)
   refuseCopy(collections)
   return null
+}
+
+/** Throws OperationalError if the documents are a copy of a shared configuration, which the service would no longer follow. */
+function refuseCopy(collections: Collections): void {
+  if (collections.read(copyStateOf) === null) return
+  throw new OperationalError(
+    'the data folder has a copy of a configuration that several instances share: set config_store, or start with an empty data folder',
+  )
 }
 
 /** A graph in a data folder belongs to one instance only. */
