@@ -3,7 +3,7 @@
 import type { ConfigWriter } from '../config/kind.ts'
 import type { Backoff } from '../kernel/time/backoff.ts'
 import type { Clock } from '../kernel/time/clock.ts'
-import { MatchingSchedule } from '../matching/entity-matching.ts'
+import { matchingDue } from '../matching/entity-matching.ts'
 import { Supervised, type SupervisedOptions } from '../processes/supervised.ts'
 import type { BackgroundTask } from './background-process.ts'
 
@@ -27,11 +27,11 @@ export class MatchingProcess {
   private timer: ReturnType<typeof setInterval> | null = null
 
   constructor({ documents, clock, isLeading, ...options }: MatchingProcessDeps) {
-    const schedule = new MatchingSchedule(documents, clock)
+    const isDue = matchingDue(documents, clock)
     const isWanted = (): boolean => {
       if (isLeading?.() === false) return false
       documents.catchUp()
-      return schedule.due().length > 0
+      return isDue()
     }
     this.process = new Supervised({ ...options, kind: 'matcher', endsWhenDone: true, restart, isWanted })
   }

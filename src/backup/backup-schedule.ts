@@ -1,13 +1,13 @@
-// Starts scheduled backups and drills: the one serving process that is elected compares their patterns with the clock. A run that was due
-// while no service ran is made once; a failed run is repeated with growing delays.
+// Scheduled backups and drills as durable runs, which the one serving process starts that is elected. Their states are in the record of backups. A
+// run that was due while no service ran is made once.
 
 import { OperationalError } from '../kernel/errors.ts'
 import { fileProblemOf } from '../kernel/folder/file-issue.ts'
-import { type Backoff, backoffMs } from '../kernel/time/backoff.ts'
-import type { Clock } from '../kernel/time/clock.ts'
+import { type Clock, timestamp } from '../kernel/time/clock.ts'
 import { cronProblem, cronTimes, secondsWarning } from '../kernel/time/period-schedule.ts'
 import type { Log } from '../ops/log.ts'
 import type { BackupTotals } from '../ops/service-metrics.ts'
+import { type AttemptEnd, DurableRuns, failuresOf, type RunKind } from '../runs/durable-runs.ts'
 import type { Settings } from '../settings.ts'
 import { LeaderElection } from '../store/process/leader-election.ts'
 import type { ScheduledJob } from './backup-job.ts'
@@ -21,10 +21,6 @@ import {
 
 /** How often patterns are compared with the clock. A look reads one small file. */
 const POLL_MS = 250
-/** The pause after the record of backups could not be read or written, for example on a full disk. */
-const RECORD_RETRY_MS = 60_000
-/** Delay before a failed run is repeated. It doubles each time. */
-const retryDelay: Backoff = { minMs: 60_000, maxMs: 3_600_000 }
 
 /** Collaborators of the schedule. */
 interface BackupScheduleDeps {
@@ -62,13 +58,6 @@ export function schedulesOf({
     if (problem !== null) throw new OperationalError(`the setting ${member}_schedule is not a cron pattern: ${problem}`)
   }
   return used
-}
-
-/** When a failed job is repeated, milliseconds since the epoch; 0: it has not failed. */
-export function retryTimeMs({ failures, last_run }: ScheduledJobState): number {
-  if (failures === 0 || last_run === null) return 0
-  const delay = backoffMs(retryDelay, failures)
-  return Date.parse(last_run.end_time ?? last_run.start_time) + delay
 }
 
 /** A scheduled job as an operator sees it. */
@@ -134,19 +123,29 @@ export function backupTotals(settings: Settings, nowMs: number): BackupTotals {
   }
 }
 
-/** The elected starter of scheduled jobs. */
+/** The elected starter of scheduled jobs, which are durable runs. */
 export class BackupSchedule {
   private readonly deps: BackupScheduleDeps
   private readonly schedules: readonly Schedule[]
+  private readonly runs: DurableRuns
   private elections: LeaderElection | null = null
-  private timer: ReturnType<typeof setInterval> | null = null
-  private running: Promise<void> | null = null
-  private pollNotBeforeMs = 0
 
   /** Throws OperationalError for a pattern that is wrong. */
   constructor(deps: BackupScheduleDeps) {
     this.deps = deps
     this.schedules = schedulesOf(deps.settings)
+    const { log, clock } = deps
+    this.runs = new DurableRuns({
+      kinds: [this.jobs()],
+      clock,
+      catchUp: () => undefined,
+      onFailure: ({ id, error }) => log({ level: 'error', message: `a scheduled ${id} failed`, reason: error }),
+      // Without the record, it is not known which jobs are due. The process still serves.
+      onLookFailure(failure) {
+        const reason = fileProblemOf(failure) ?? (failure instanceof Error ? failure.message : String(failure))
+        log({ level: 'error', message: 'the record of backups cannot be used: no scheduled job starts', reason })
+      },
+    })
   }
 
   /** Becomes a candidate, if there is a schedule. */
@@ -158,111 +157,92 @@ export class BackupSchedule {
         this.deps.log({ level: 'info', message: `warning: the setting ${member}_schedule: ${seconds}` })
     }
     this.elections = new LeaderElection(this.deps.settings.dataDir)
-    this.elections.campaign('backup-schedule', () => {
-      this.timer = setInterval(() => this.poll(), POLL_MS)
-      this.timer.unref()
-    })
+    this.elections.campaign('backup-schedule', () => this.runs.start(POLL_MS))
   }
 
   /** Starts no more jobs. A running one is stopped by its owner. */
   close(): void {
-    if (this.timer !== null) clearInterval(this.timer)
+    void this.runs.close()
     this.elections?.close()
   }
 
-  private poll(): void {
-    if (this.running !== null || performance.now() < this.pollNotBeforeMs) return
-    try {
-      this.startDue()
-    } catch (failure) {
-      this.reportRecord(failure)
-    }
-  }
-
-  /** Without the record, it is not known which jobs are due. The process that serves goes on. */
-  private reportRecord(failure: unknown): void {
-    this.pollNotBeforeMs = performance.now() + RECORD_RETRY_MS
-    const reason = fileProblemOf(failure) ?? (failure instanceof Error ? failure.message : String(failure))
-    this.deps.log({ level: 'error', message: 'the record of backups cannot be used: no scheduled job starts', reason })
-  }
-
-  private startDue(): void {
-    const due = this.schedules.flatMap((schedule) => {
-      const found = this.due(schedule)
-      return found === null ? [] : [{ schedule, ...found }]
-    })
-    // The one that waits longest, so that frequent backups do not keep drills from running.
-    const [first] = due.sort((a, b) => a.sinceMs - b.sinceMs)
-    if (first === undefined) return
-    this.running = this.run(first.schedule, first.dueMs)
-      .catch((failure: unknown) => this.reportRecord(failure))
-      .finally(() => {
-        this.running = null
-      })
-  }
-
-  /** When the run that is due now was due, and the last one before it; null: none is. */
-  private due({ member, pattern }: Schedule): { dueMs: number; sinceMs: number } | null {
-    const { clock, settings } = this.deps
-    const nowMs = clock.now()
-    const record = readBackupRecord(settings.dataDir)
-    const state = record[member]
-    const lastMs = cronTimes(pattern, nowMs).lastMs ?? 0
-    if (state === null) {
-      // The schedule is new: nothing was missed.
-      const due_time = new Date(lastMs).toISOString()
-      updateBackupRecord(settings.dataDir, { [member]: { due_time, failures: 0, last_run: null } })
-      return null
-    }
-    if (awaitsBackup(member, settings, record)) return null
-    const sinceMs = Date.parse(state.due_time)
-    return lastMs > sinceMs && nowMs >= retryTimeMs(state) ? { dueMs: lastMs, sinceMs } : null
-  }
-
-  private async run({ kind, member }: Schedule, dueMs: number): Promise<void> {
-    const { log, run, settings, madeBy, organizationId, clock } = this.deps
-    const started = clock.now()
-    const failed = (reason: string): void => log({ level: 'error', message: `a scheduled ${member} failed`, reason })
-    try {
-      const ended = await run({ kind, dueMs, madeBy, organizationId })
-      if (ended === 'busy') return
-      if (ended === 'stopped') {
-        const reason = this.storedFailure(member, started)
-        if (reason !== null) failed(reason)
-        else {
-          const message = `a scheduled ${member} was interrupted by a stop, and is made after the next start`
-          log({ level: 'info', message })
+  private jobs(): RunKind<Schedule> {
+    const { settings } = this.deps
+    const { dataDir } = settings
+    return {
+      name: 'job',
+      subjects: () => this.schedules,
+      idOf: ({ member }) => member,
+      // Since the last run, so that frequent backups do not keep drills from running.
+      dueSinceMs({ member, pattern }, nowMs) {
+        const record = readBackupRecord(dataDir)
+        const state = record[member]
+        const lastMs = cronTimes(pattern, nowMs).lastMs ?? 0
+        if (state === null) {
+          // The schedule is new: nothing was missed.
+          const due_time = timestamp(lastMs)
+          updateBackupRecord(dataDir, { [member]: { due_time, failures: 0, last_run: null } })
+          return null
         }
-        return
-      }
-      const { newest, proven } = readBackupRecord(settings.dataDir)
-      const name = (kind === 'drill' ? proven : newest)?.name ?? ''
-      log({ level: 'info', message: `a scheduled ${member} succeeded`, name })
+        const sinceMs = Date.parse(state.due_time)
+        return !awaitsBackup(member, settings, record) && lastMs > sinceMs ? sinceMs : null
+      },
+      failuresOf({ member }) {
+        const { failures, last_run } = readBackupRecord(dataDir)[member] ?? { failures: 0, last_run: null }
+        if (failures === 0 || last_run === null) return null
+        return failuresOf(failures, Date.parse(last_run.end_time ?? last_run.start_time))
+      },
+      attempt: (schedule) => this.attempt(schedule),
+      fail: async ({ member }, error, { failures }) => {
+        const state = readBackupRecord(dataDir)[member]
+        // Otherwise the process was killed before it could store the failure.
+        if (state !== null && state.failures < failures) this.storeFailure(member, state, error)
+      },
+    }
+  }
+
+  private async attempt({ kind, member, pattern }: Schedule): Promise<AttemptEnd> {
+    const { log, run, settings, madeBy, organizationId, clock } = this.deps
+    const before = readBackupRecord(settings.dataDir)[member]
+    const dueMs = cronTimes(pattern, clock.now()).lastMs ?? 0
+    let ended: ScheduledRun
+    try {
+      ended = await run({ kind, dueMs, madeBy, organizationId })
     } catch (failure) {
       const reason = failure instanceof Error ? failure.message : String(failure)
-      const stored = this.storedFailure(member, started)
-      const state = readBackupRecord(settings.dataDir)[member]
-      // The process was killed before it could store the failure.
-      if (stored === null && state !== null) this.storeFailure(member, state, started, reason)
-      failed(stored ?? reason)
+      throw new Error(this.storedFailure(member, before) ?? reason)
     }
+    if (ended === 'busy') return 'paused'
+    if (ended === 'stopped') {
+      const reason = this.storedFailure(member, before)
+      if (reason !== null) throw new Error(reason)
+      log({
+        level: 'info',
+        message: `a scheduled ${member} was interrupted by a stop, and is made after the next start`,
+      })
+      return 'paused'
+    }
+    const { newest, proven } = readBackupRecord(settings.dataDir)
+    const name = (kind === 'drill' ? proven : newest)?.name ?? ''
+    log({ level: 'info', message: `a scheduled ${member} succeeded`, name })
+    return 'ended'
   }
 
-  /** The failure that the process of a run has stored; null: none since `startMs`. */
-  private storedFailure(member: Schedule['member'], startMs: number): string | null {
-    const last = readBackupRecord(this.deps.settings.dataDir)[member]?.last_run ?? null
-    return last === null || last.end_time === null || Date.parse(last.end_time) < startMs ? null : last.error
+  /** The failure that the process of a run has stored; null: it has stored none. */
+  private storedFailure(member: Schedule['member'], before: ScheduledJobState | null): string | null {
+    const state = readBackupRecord(this.deps.settings.dataDir)[member]
+    return state !== null && state.failures > (before?.failures ?? 0) ? (state.last_run?.error ?? null) : null
   }
 
-  private storeFailure(member: Schedule['member'], state: ScheduledJobState, startMs: number, error: string): void {
+  private storeFailure(member: Schedule['member'], state: ScheduledJobState, error: string): void {
     const { settings, clock } = this.deps
-    const time = (ms: number): string => new Date(ms).toISOString()
     const { last_run: before } = state
+    const end_time = timestamp(clock.now())
     const isOwn = before !== null && before.end_time === null
     const last_run = {
       name: isOwn ? before.name : '',
-      start_time: isOwn ? before.start_time : time(startMs),
-      end_time: time(clock.now()),
+      start_time: isOwn ? before.start_time : end_time,
+      end_time,
       error,
     }
     updateBackupRecord(settings.dataDir, { [member]: { ...state, failures: state.failures + 1, last_run } })

@@ -126,7 +126,7 @@ export function entityMatchingPipelines(publicUrl: string): ConfigKind {
       run_progress: progress.nullable().describe('the run in progress; null: no run is in progress'),
     },
     secrets: [],
-    hiddenFields: ['run', 'requested_run', 'suggestions', 'suggestions_begun', 'last_mappings', 'last_result'],
+    hiddenFields: ['run', 'requested_run', 'retry', 'suggestions', 'suggestions_begun', 'last_mappings', 'last_result'],
     omittedInLists: [],
     defaults: { rerun_interval: '', keep_matches: false, ...initialOutcome },
     computedFields: ({ id, fields }) => ({

@@ -38,7 +38,7 @@ import { valueKinds } from './linkage/types.ts'
 import { hasNode, type MatchedGraphs, matchOwner } from './node-batches.ts'
 import { nextStatus, runTransitions, suggestionTransitions } from './pipeline-states.ts'
 import { findReport, type MatchReport } from './report.ts'
-import { type NodePair, type RequestedRun, requestOf, runOf, suggestionsOf } from './run-state.ts'
+import { type NodePair, type RequestedRun, requestOf, suggestionsOf } from './run-state.ts'
 import { ownOrKept, sameAsKey, wantedProperties, writeSameAs } from './same-as.ts'
 
 const externalId = textOf(externalIdLength)
@@ -314,7 +314,9 @@ export class MatchingOperations {
         })),
         nowMs,
       )
-      const changed = { ...withRunStatus(fields, 'requested', ''), requested_run: request, last_run_time: request.time }
+      // One that has failed and waits to be repeated is replaced.
+      const { run: _, retry: __, ...others } = withRunStatus(fields, 'requested', '')
+      const changed = { ...others, requested_run: request, last_run_time: request.time }
       draft.put({ ...pipeline, fields: changed })
       return ok({ id, etag: etagOf(pipeline), last_run_time: request.time, run_id: request.runId })
     })
@@ -511,8 +513,7 @@ export class MatchingOperations {
 
 function runConflict({ fields }: StoredDocument, hasMappings: boolean, older: StoredDocument | null): string | null {
   if (older !== null) return shadowedBy(older)
-  if (runOf(fields) !== null || nextStatus(runTransitions, runStatusOf(fields), 'requested') === null)
-    return 'a run is in progress'
+  if (nextStatus(runTransitions, runStatusOf(fields), 'requested') === null) return 'a run is in progress'
   if (requestOf(fields) !== null) return 'a run is requested already'
   const status = suggestionStatusOf(fields)
   if (hasMappings || suggestionsOf(fields).length > 0) return null

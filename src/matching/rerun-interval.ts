@@ -4,7 +4,7 @@ import { lastPeriodStartMs } from '../kernel/time/period-schedule.ts'
 /** The intervals, with their hours. Each divides a day, so that runs are due at the same times of each day. */
 export const rerunIntervals = { '1h': 1, '2h': 2, '3h': 3, '4h': 4, '6h': 6, '8h': 8, '12h': 12, '24h': 24 } as const
 /** The interval of a pipeline. */
-export type RerunInterval = keyof typeof rerunIntervals
+type RerunInterval = keyof typeof rerunIntervals
 
 /** Whether a stored text is an interval; an empty text is not. */
 export function isRerunInterval(text: unknown): text is RerunInterval {

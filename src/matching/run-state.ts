@@ -2,6 +2,7 @@
 // result of the last one.
 import type { DocumentFields } from '../config/kind.ts'
 import type { RecordedTrace } from '../kernel/request/request-trace.ts'
+import type { StoredRun } from '../runs/document-runs.ts'
 import type { LinkageMapping, SuggestedMapping } from './linkage/types.ts'
 
 /** Properties to compare. */
@@ -39,19 +40,12 @@ export interface RequestedRun {
 export type MatchingPhase = 'read' | 'link' | 'write'
 
 /** A run in progress. A process that is killed leaves it, and the next one begins it again. */
-export interface MatchingRunState {
-  readonly runId: string
-  /** Milliseconds since the epoch. */
-  readonly startedMs: number
-  /** Null: the rerun interval has caused the run. */
-  readonly request: RequestedRun | null
+export interface MatchingRunState extends StoredRun<RequestedRun> {
   readonly cutoff: number
   readonly mappings: readonly RunMapping[]
   readonly phase: MatchingPhase
   /** The share of the phase that is done, from 0 to 1. */
   readonly done: number
-  /** How often the run has begun. */
-  readonly attempts: number
 }
 
 /** The counts of a run that has ended. */
@@ -79,10 +73,10 @@ export function suggestionsOf({ suggestions }: DocumentFields): readonly Suggest
   return (suggestions ?? []) as readonly SuggestedMapping[]
 }
 
-/** The progress of the run in progress, as responses show it; null: no run is in progress. */
+/** The progress of the run in progress, as responses show it; null: no run is in progress. One that has failed waits to be repeated. */
 export function progressOf(fields: DocumentFields): DocumentFields | null {
   const run = runOf(fields)
-  if (run === null) return null
+  if (run === null || fields.entity_matching_status !== 'IN_PROGRESS') return null
   const { runId, startedMs, phase, done } = run
   return { run_id: runId, start_time: new Date(startedMs).toISOString(), phase, done }
 }

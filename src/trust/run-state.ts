@@ -1,6 +1,7 @@
 // The state of a pass in progress. It is stored in the document of the profile, without a new revision, so that another process
 // can continue the pass after a crash.
 import type { DocumentFields } from '../config/kind.ts'
+import type { StoredRun } from '../runs/document-runs.ts'
 import type { ReportState } from './report.ts'
 
 /** The phases of a pass, in this order. */
@@ -15,14 +16,10 @@ export interface RunRequest {
   readonly by: string
 }
 
-/** A pass in progress. All times are milliseconds since the epoch. */
-export interface RunState {
-  readonly runId: string
-  /** Scores are computed for this time. */
-  readonly startedMs: number
+/** A pass in progress. All times are milliseconds since the epoch. Scores are computed for the time of its start. */
+export interface RunState extends StoredRun<RunRequest> {
   /** The revision of the profile. A pass for another revision starts over. */
   readonly revision: number
-  readonly request: RunRequest | null
   readonly phase: RunPhase
   /** When the phase `score` began. */
   readonly scoringMs: number

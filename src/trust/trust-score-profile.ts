@@ -157,7 +157,7 @@ export const trustScoreProfiles: ConfigKind = {
     run_progress: progress.nullable().describe('the pass in progress; null: no pass runs'),
   },
   secrets: [],
-  hiddenFields: ['run', 'report', 'requested_run', 'last_result'],
+  hiddenFields: ['run', 'report', 'requested_run', 'retry', 'last_result'],
   omittedInLists: [],
   check,
   defaults: { ...defaultOptions, keep_scores: false, ...lastRun },

@@ -484,9 +484,16 @@ export const layerRules: readonly LayerRule[] = [
       'graph-query runs queries that read the graph: it imports rows of the engine, kernel, zod and the shared types; no other feature',
   },
   {
-    files: ['src/trust/'],
-    mayImport: ['src/trust/', ...feature],
-    sentence: 'a feature imports its own folder, kernel, the engine’s entry points, zod and the shared types',
+    files: ['src/runs/'],
+    mayImport: ['src/runs/', 'src/kernel/', 'src/config/kind.ts'],
+    sentence:
+      'runs executes what schedules and requests make due, and stores states in documents: it imports kernel and the types of documents; never a feature',
+  },
+  {
+    files: ['src/trust/', 'src/matching/'],
+    mayImport: ['(own folder)', 'src/runs/', ...feature],
+    sentence:
+      'a feature with durable runs imports them, its own folder, kernel, the engine’s entry points, zod and the shared types; never http, store or another feature',
   },
   {
     files: ['src/audit/log/'],
@@ -767,6 +774,7 @@ export const layerRules: readonly LayerRule[] = [
       'src/ops/service-metrics.ts',
       'src/processes/child-process.ts',
       'src/processes/process-figures.ts',
+      'src/runs/durable-runs.ts',
       'src/settings.ts',
       'src/store/audit/',
       'src/store/documents/collections.ts',

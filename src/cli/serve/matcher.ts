@@ -36,7 +36,7 @@ async function openMatcher({ settings: given, identity }: BackgroundTask): Promi
   const { promise: done, resolve, reject } = Promise.withResolvers<boolean>()
   // The process of a service that was killed may still be writing.
   elections.campaign('entity-matching', () => {
-    matching.runDue().then(() => resolve(!matching.hasFailed), reject)
+    matching.runDue().then(() => resolve(!matching.hasUnstored), reject)
   })
   return {
     done,

@@ -219,13 +219,18 @@ const runEvents: Readonly<Record<RunEvent, () => Promise<MatchingStatus>>> = {
     return runs()
   },
   async begun() {
+    const seen = new Set<MatchingStatus>()
     await matching().runDue(id)
-    begins.length = 0
-    // By the rerun interval.
+    setup.documents.subscribe(() => {
+      const { run, entity_matching_status } = setup.documents.get(KIND, id)?.fields ?? {}
+      if (run !== undefined) seen.add(entity_matching_status as MatchingStatus)
+    })
+    // By the rerun interval, or because a failed run is repeated.
     setup.clock.advance(2 * 3_600_000)
     await matching().runDue(id)
-    expect(begins).toHaveLength(1)
-    return begins[0] as MatchingStatus
+    expect(runs()).toBe('SUCCESS')
+    const [during] = seen
+    return during as MatchingStatus
   },
   async interrupted() {
     const stuck = matching(wrapped(() => new Promise<never>(() => undefined)))
@@ -324,6 +329,35 @@ describe('the state of runs', () => {
     await request()
     await matching().runDue(id)
     expect(runs()).toBe('SUCCESS')
+  })
+
+  it('is ERROR until a failed run is repeated, which has one start and the end of each failure', async () => {
+    await toRun.ERROR()
+    const failed = { result: expect.objectContaining({ matchedPairs: 0 }), error: 'the disk is full' }
+    expect([begins, ends, fields().run_progress]).toEqual([['IN_PROGRESS'], [failed], null])
+    await matching().runDue(id)
+    setup.clock.advance(9_999)
+    await matching().runDue(id)
+    expect([runs(), ends.length]).toEqual(['ERROR', 1])
+    setup.clock.advance(1)
+    await matching(wrapped(() => Promise.reject(new Error('the disk is full')))).runDue(id)
+    // Twice the time, and the same failure has no second event.
+    setup.clock.advance(19_999)
+    await matching().runDue(id)
+    expect([runs(), ends.length]).toEqual(['ERROR', 1])
+    setup.clock.advance(1)
+    await matching().runDue(id)
+    expect([runs(), fields().entity_matching_message, begins.length]).toEqual(['SUCCESS', '', 1])
+    expect(ends).toEqual([failed, { result: expect.objectContaining({ matchedPairs: 20 }), error: null }])
+  })
+
+  it('is not ERROR for longer than a request, which replaces a failed run', async () => {
+    await toRun.ERROR()
+    const asked = await request()
+    if (!asked.ok) throw new Error(asked.error.kind)
+    await matching().runDue(id)
+    expect([runs(), begins.length]).toEqual(['SUCCESS', 2])
+    expect(ends.at(-1)?.result.runId).toBe((asked.value as { run_id: string }).run_id)
   })
 
   it('ends a run whose pipeline is deleted, and its relationships are removed', async () => {
