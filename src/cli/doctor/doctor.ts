@@ -477,7 +477,7 @@ function pipelinesOf(pipelines: readonly StoredDocument[]): Finding[] {
     ]
     return parts.flatMap(([status, message, part]) => {
       if (status !== 'ERROR') return []
-      const mend = `correct the cause, then ask for another one: \`verdigraph match run ${id}\` or the routes of the pipeline`
+      const mend = `correct the cause; the service repeats it, or ask for another one: \`verdigraph match run ${id}\` or the routes of the pipeline`
       return [warned(check, `the last ${part} of ${pipeline} failed: ${message}`, mend)]
     })
   })
