@@ -241,11 +241,11 @@ export class LogSealer {
       number < log.checkpoint && hourOf(createdMs) < hourOf(beforeMs)
     const old = whileTrue(checkpoints, isOld)
     const after = checkpoints(old.length + 1)
-    const last = old.at(-1)
+    const [last, lastRemoved] = [old.at(-1), removed.at(-1)]
     if (removed.length === 0 && last === undefined) return true
     const thinned: AuditLog = {
       ...log,
-      ...(removed.length > 0 && { firstSequence: firstSequence + removed.length }),
+      ...(lastRemoved !== undefined && { firstSequence: lastRemoved.sequence + 1 }),
       ...(last !== undefined && { thinnedTo: last.number }),
     }
     await index.write((edits) => {
@@ -570,6 +570,14 @@ function afterLoss(log: AuditLog, { sequence, headHash, checkpoint, generation }
           generations: [
             ...log.generations.filter(({ origin }) => origin !== generation.origin),
             lostGeneration(log, generation),
+          ],
+          missing: [
+            ...(log.missing ?? []),
+            {
+              batches: { after: log.sequence, to: sequence },
+              headHash,
+              checkpoints: { after: log.checkpoint, to: checkpoint },
+            },
           ],
         }),
   }

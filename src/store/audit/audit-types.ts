@@ -55,6 +55,17 @@ export interface AuditLog {
   readonly sealedMs: number
   /** Ends of the log that were lost with its index, oldest first; absent: none were. */
   readonly lost?: readonly LostLogEnd[]
+  /** The numbers that the index does not have, because it was replaced by an older one; oldest first; absent: it has all. */
+  readonly missing?: readonly MissingNumbers[]
+}
+
+/** Batches and checkpoints between those of an older index and those that were made after it was put back. */
+interface MissingNumbers {
+  /** The last batch before them, and the last one of them. */
+  readonly batches: { readonly after: number; readonly to: number }
+  /** `head_hash` of the last missing batch. */
+  readonly headHash: string
+  readonly checkpoints: { readonly after: number; readonly to: number }
 }
 
 /** A generation of which the index has lost entries, because the folder of the audit trail was removed or replaced. */

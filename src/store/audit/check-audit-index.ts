@@ -34,8 +34,7 @@ export function* checkAuditIndex({ entries, postings }: AuditDatabases, readOpti
         end.batch = batch
       } else if (key.kind === AUDIT_ENTRY.checkpoint) {
         const checkpoint = readAuditValue<AuditCheckpoint>(valueView)
-        const isThinned = checkpoint.number <= (end.log.thinnedTo ?? 0) + 1
-        if (end.checkpoint !== null && end.checkpoint.number + 1 !== checkpoint.number && !isThinned)
+        if (end.checkpoint !== null && !isNextCheckpoint(end.log, end.checkpoint.number, checkpoint.number))
           yield `${name}: checkpoints before it are missing`
         end.checkpoint = checkpoint
       }
@@ -59,12 +58,19 @@ function belongsToLog({ kind }: AuditKey): boolean {
   return kind === AUDIT_ENTRY.cursor || kind === AUDIT_ENTRY.batch || kind === AUDIT_ENTRY.checkpoint
 }
 
+/** Whether no checkpoint is between the two that the log does not state as removed or missing. */
+function isNextCheckpoint({ thinnedTo = 0, missing = [] }: AuditLog, before: number, number: number): boolean {
+  if (before + 1 === number || number <= thinnedTo + 1) return true
+  return missing.some(({ checkpoints: { after, to } }) => to + 1 === number && (before === after || after <= thinnedTo))
+}
+
 function batchProblem({ log, batch: before }: LogEnd, batch: AuditBatch): string | null {
-  const { firstSequence = 1 } = log
-  if (before === null && firstSequence > 1)
-    return batch.sequence === firstSequence ? null : 'batches before it are missing'
-  if (batch.sequence !== (before?.sequence ?? 0) + 1) return 'batches before it are missing'
-  if (batch.prevHash !== (before?.headHash ?? '')) return 'does not continue the hash chain'
+  const { firstSequence = 1, missing = [] } = log
+  const last = before?.sequence ?? firstSequence - 1
+  const gap = missing.find(({ batches }) => batches.after === last)
+  if (batch.sequence !== (gap?.batches.to ?? last) + 1) return 'batches before it are missing'
+  if (before === null && firstSequence > 1) return null
+  if (batch.prevHash !== (gap?.headHash ?? before?.headHash ?? '')) return 'does not continue the hash chain'
   const isContinued = before?.generation === batch.generation ? batch.from === before.to : batch.from === 0
   return isContinued ? null : 'does not begin where the batch before it ends'
 }

@@ -571,6 +571,8 @@ describe('the audit folder of a stopped service', () => {
         expect(errors.filter((each) => each[before.kind] === owner)).toHaveLength(1)
       }
       await index.close()
+      // The index states which numbers it does not have.
+      expect(await verifyFolder(join(dataDir, 'audit/index'), () => {})).toEqual([])
       // It happens once.
       errors.length = 0
       await captureIn(fleet, ['after'], { overrides: { log } })
@@ -583,6 +585,7 @@ describe('the audit folder of a stopped service', () => {
       await captureIn(fleet, [], { overrides: { log } })
       expect(errors).toEqual([])
       expect((await lostLogFindings(dataDir)).findings).toEqual(findings)
+      expect(await verifyFolder(join(dataDir, 'audit/index'), () => {})).toEqual([])
     },
   )
 
