@@ -18,6 +18,7 @@ import { instances } from './http/instances.bench.ts'
 import { mcp } from './http/mcp.bench.ts'
 import { matching } from './matching/matching.bench.ts'
 import { micro } from './micro/micro.bench.ts'
+import { idle } from './processes/idle.bench.ts'
 import { scenarios } from './scenarios/scenarios.bench.ts'
 import { ingest } from './store/ingest.bench.ts'
 import { scale } from './store/scale.bench.ts'
@@ -43,6 +44,7 @@ const benches: readonly Bench[] = [
   scenarios,
   plan,
   browser,
+  idle,
 ]
 
 const { values, positionals, isValid } = readArguments()

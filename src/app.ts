@@ -160,7 +160,8 @@ export async function createApp(settings: Settings, overrides: AppOverrides = {}
 
 /** Everything opened is added to `stack`, which `App.close` disposes in reverse order. */
 async function buildApp(platform: Platform, overrides: AppOverrides, stack: AsyncDisposableStack): Promise<App> {
-  const { settings, clock, report, metrics, upstream, documents, sealer, catalog, graphs, processNumber } = platform
+  const { settings, signal, clock, report, metrics, upstream, documents, sealer, catalog, graphs, processNumber } =
+    platform
   const isSoleProcess = processNumber === null
   const hasLanes = platform.inlineMs !== null
   const events = stack.adopt(createEventRecording(platform, overrides.sync ?? true), (opened) => opened.close())
@@ -264,6 +265,7 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
   await provisioning.replayIntents()
   const jobs = new BackgroundJobs({
     dataDir: settings.dataDir,
+    signal,
     documents,
     provisioning,
     config,
@@ -334,7 +336,10 @@ async function buildApp(platform: Platform, overrides: AppOverrides, stack: Asyn
     mcp,
     config,
     eventSinks: events.operations,
-    auditSignings: createSigningOperations(documents, audit, { isAudited: settings.audit === 'on', isSealedHere }),
+    auditSignings: createSigningOperations(documents, audit, signal, {
+      isAudited: settings.audit === 'on',
+      isSealedHere,
+    }),
     auditReads: createAuditReadsOf(platform, audit),
     matching,
     graphQueries: {

@@ -58,6 +58,7 @@ export function createAuditTrail(platform: Platform, events: EventRecording, syn
     sync,
     report,
     catalog,
+    signal: platform.signal,
     settled: () => events.activity.settled(),
     createSealer: (index) => createSealer(platform, events, index),
   })
@@ -95,6 +96,7 @@ function createSealer(platform: Platform, events: EventRecording, index: AuditIn
       onOverdue: reports.signatureOverdue,
       log,
     }),
+    signal: platform.signal,
     configuration: collections.outbox,
     activity: openFolderIfPresent,
     catchUp: () => documents.catchUp(),

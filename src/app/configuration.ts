@@ -18,6 +18,7 @@ import { type Collections, openCollections } from '../store/documents/collection
 import { holdsEnvironment } from '../store/lmdb/environment-folder.ts'
 import { COMMAND_LOCK_TIMEOUT_MS } from '../store/lmdb/open-lock.ts'
 import type { OutboxOptions } from '../store/outbox/outbox-format.ts'
+import { CommitCount } from '../store/process/commit-counter.ts'
 import { openSharedCounter } from '../store/process/shared-counter.ts'
 import { listProjectFolders } from '../store/tenancy/project-folders.ts'
 import { interruptedImportMessage } from '../transfer/files/import-markers.ts'
@@ -31,7 +32,9 @@ export function openConfiguration(dataDir: string, options: { sync: boolean } & 
 
 /** Opens the documents of the configuration. */
 export function openRepository(store: DocumentStore, dataDir: string, clock: Clock = systemClock): ConfigRepository {
-  return new ConfigRepository(store, openSharedCounter(join(dataDir, CONFIGURATION_COMMIT_FILE)), clock)
+  const counter = openSharedCounter(join(dataDir, CONFIGURATION_COMMIT_FILE))
+  const commits = new CommitCount(dataDir)
+  return new ConfigRepository(store, { ...counter, committed: () => commits.increment() }, clock)
 }
 
 /** The master keys, and the box that encrypts secrets with them. */

@@ -26,7 +26,7 @@ export function createEventDispatcher(
   { streams, sinks, openFolder }: EventRecording,
   random: () => number = Math.random,
 ): EventDispatcher<OpenEventStream> {
-  const { settings, documents, clock, log } = platform
+  const { settings, signal, documents, clock, log } = platform
   const counters = [GRAPHS_COMMIT_FILE, CONFIGURATION_COMMIT_FILE, EVENTS_COMMIT_FILE].map((file) =>
     openSharedCounter(join(settings.dataDir, file)),
   )
@@ -41,6 +41,7 @@ export function createEventDispatcher(
         if (changes.some(({ before, after }) => (after ?? before)?.kind === eventSinksKind)) listener()
       }),
     catchUp: () => documents.catchUp(),
+    signal,
     commits: () => counters.reduce((sum, counter) => sum + counter.load(), 0),
     newestProviders(projectId, sinkId) {
       documents.catchUp()
@@ -67,10 +68,11 @@ export function createBackgroundProcess(
   command: readonly string[],
   supervision?: SupervisionOverrides,
 ): BackgroundProcess {
-  const { settings, folder, documents, processes: figures, log, clearStaleReaders } = platform
+  const { settings, folder, signal, documents, processes: figures, log, clearStaleReaders } = platform
   const identity = { number: BACKGROUND_NUMBER, proof: folder.workerToken }
   return new BackgroundProcess({
     dataDir: settings.dataDir,
+    signal,
     command,
     task: { settings, identity, ...(supervision !== undefined && { supervision }) },
     ...(supervision !== undefined && { pingMs: supervision.pingMs }),

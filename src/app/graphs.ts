@@ -1,5 +1,4 @@
 // Opens the catalog of graphs, and closes the graphs of removed projects.
-import { join } from 'node:path'
 import type { RemoteGraphAccess } from '../bolt/projects/remote-graph-access.ts'
 import { layoutOf, locationsOf } from '../config/db-connection.ts'
 import { GraphRegistry } from '../config/graph-registry.ts'
@@ -9,13 +8,13 @@ import type { GraphStore } from '../engine/store.ts'
 import { OperationalError } from '../kernel/errors.ts'
 import { GRAPHS_COMMIT_FILE } from '../kernel/folder/data-folder.ts'
 import type { NameSource } from '../policy/name-warnings.ts'
-import { openSharedCounter } from '../store/process/shared-counter.ts'
+import { openCommitCounter } from '../store/process/commit-counter.ts'
 import { type Catalog, type CatalogOptions, openCatalog } from '../store/tenancy/catalog.ts'
 import type { Constituent } from '../store/tenancy/project-graphs.ts'
 
 /** Opens the catalog of all graphs in the data folder. The caller closes it. */
 export function openGraphCatalog(dataDir: string, options: CatalogOptions): Catalog {
-  return openCatalog(dataDir, { ...options, commitCounter: openSharedCounter(join(dataDir, GRAPHS_COMMIT_FILE)) })
+  return openCatalog(dataDir, { ...options, commitCounter: openCommitCounter(dataDir, GRAPHS_COMMIT_FILE) })
 }
 
 /** Creates the registry, and closes the graphs of projects that are removed. */

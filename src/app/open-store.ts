@@ -10,6 +10,7 @@ import { bootstrap } from '../identity/bootstrap.ts'
 import type { SecretBox } from '../identity/secret-box.ts'
 import { ServiceAccounts } from '../identity/service-account.ts'
 import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
+import type { CommitSignal } from '../kernel/folder/commit-signal.ts'
 import type { DocumentStore } from '../kernel/folder/document-store.ts'
 import { recordsFeature } from '../kernel/folder/folder-features.ts'
 import type { Tracing } from '../kernel/request/tracing.ts'
@@ -22,6 +23,7 @@ import { type ChildFigures, openChildFigures } from '../processes/process-figure
 import type { Settings } from '../settings.ts'
 import type { Collections } from '../store/documents/collections.ts'
 import { SymbolLoader } from '../store/graph/symbol-loader.ts'
+import { CommitWaiter } from '../store/process/commit-waiter.ts'
 import { joinFolder, lockFolder, type ServedFolder } from '../store/process/folder-lock.ts'
 import { folderPermissionWarning } from '../store/process/folder-permissions.ts'
 import type { Catalog } from '../store/tenancy/catalog.ts'
@@ -54,6 +56,8 @@ export interface Platform {
   /** Time limit on the event loop, milliseconds; null: the process has no lanes. */
   readonly inlineMs: number | null
   readonly folder: ServedFolder
+  /** The commits of all processes on the folder. */
+  readonly signal: CommitSignal
   readonly log: Log
   /** Logs an error. */
   readonly report: (message: string) => void
@@ -132,7 +136,8 @@ export async function openPlatform(
   const collections = stack.adopt(openConfiguration(dataDir, { sync, outboxBytesMax }), (opened) => opened.close())
   // Recorded before anything is: older programs would leave gaps.
   await collections.requireProgram(settings.audit === 'off' ? [] : [recordsFeature])
-  const shared = await openSharedConfiguration(collections, settings, report, overrides.lane === undefined)
+  const signal = new CommitWaiter(dataDir)
+  const shared = await openSharedConfiguration(collections, settings, report, isLane ? null : signal)
   if (shared !== null) stack.defer(() => shared.close())
   const store = shared ?? collections
   const found = openRepository(store, dataDir, clock)
@@ -169,6 +174,7 @@ export async function openPlatform(
     processNumber,
     inlineMs: hasLanes ? INLINE_TIME_MS : null,
     folder,
+    signal,
     log,
     report,
     onInternalError({ error, ...request }) {
@@ -202,6 +208,8 @@ export async function openPlatform(
     clearStaleReaders() {
       collections.clearStaleReaders()
       catalog.clearStaleReaders()
+      // The process may have had the lock of a task, or have committed without a signal.
+      signal.announce()
     },
   }
 }

@@ -22,7 +22,8 @@ interface OperatorParts {
 
 /** Creates the parts. Throws OperationalError if a folder of backups is in the data folder. */
 export function createOperator(platform: Platform, overrides: AppOverrides): OperatorParts {
-  const { settings, clock, documents, organizationId, metrics, connections, catalog, version, worker, log } = platform
+  const { settings, signal, clock, documents, organizationId, metrics, connections, catalog, version, worker, log } =
+    platform
   const { dataDir, backupFolder } = settings
   const misplaced = misplacedFolder(settings)
   if (misplaced !== null)
@@ -51,6 +52,7 @@ export function createOperator(platform: Platform, overrides: AppOverrides): Ope
   })
   const schedule = new BackupSchedule({
     settings,
+    signal,
     clock,
     log,
     madeBy: `verdigraph ${version}`,

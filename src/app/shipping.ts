@@ -14,13 +14,14 @@ export function createShippingProcess(
   command: readonly string[],
   supervision?: SupervisionOverrides,
 ): ShippingProcess {
-  const { settings, organizationId, processes: figures, log, clearStaleReaders } = platform
+  const { settings, signal, organizationId, processes: figures, log, clearStaleReaders } = platform
   const { dataDir, shipTo } = settings
   // Fails at the start and not in the process.
   openPlace(shipTo, s3AccessOf(process.env))
   const task = { settings, organizationId }
   return new ShippingProcess({
     dataDir,
+    signal,
     command,
     task,
     ...(supervision !== undefined && { pingMs: supervision.pingMs }),

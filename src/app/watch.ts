@@ -13,12 +13,13 @@ const KEEP_ALIVE_MS = 15_000
 
 /** Builds the change streams. */
 export function createWatch(platform: Platform, policies: PolicyIndex): WatchHub {
-  const { settings, documents, catalog, watchPlace, onInternalError } = platform
+  const { settings, signal, documents, catalog, watchPlace, onInternalError } = platform
   return new WatchHub({
     documents,
     policies,
     catalog,
     graphCommits: openSharedCounter(join(settings.dataDir, GRAPHS_COMMIT_FILE)),
+    signal,
     place: watchPlace,
     limits: {
       streamsMax: settings.watchStreamsMax,

@@ -4,13 +4,11 @@ import { projectsKind } from '../config/kind.ts'
 import type { Provisioning } from '../config/provisioning.ts'
 import type { ConfigRepository } from '../config/repository.ts'
 import type { ConfigService } from '../config/service.ts'
+import type { CommitSignal, CommitSubscription } from '../kernel/folder/commit-signal.ts'
 import { LeaderElection } from '../store/process/leader-election.ts'
 import { listProjectFolders, projectIdOfFolder } from '../store/tenancy/project-folders.ts'
 
 const SWEEP_INTERVAL_MS = 3_600_000
-
-/** An idle worker sees the commits of other processes after at most this time. Checking costs a few nanoseconds. */
-const CATCH_UP_INTERVAL_MS = 25
 
 /** How soon a process sees that its instance leads, milliseconds. */
 const LEADERSHIP_INTERVAL_MS = 250
@@ -21,6 +19,7 @@ const COMPILE_SLICE_MS = 2
 /** Collaborators of the jobs. */
 export interface BackgroundJobsDeps {
   readonly dataDir: string
+  readonly signal: CommitSignal
   readonly documents: ConfigRepository
   readonly provisioning: Provisioning
   readonly config: ConfigService
@@ -42,13 +41,14 @@ export class BackgroundJobs {
   private readonly deps: BackgroundJobsDeps
   private readonly elections: LeaderElection
   private readonly timers: ReturnType<typeof setInterval>[] = []
+  private readonly subscriptions: CommitSubscription[] = []
   private swept: Promise<void> = Promise.resolve()
   private isClosing = false
   private isHandedOver = false
 
   constructor(deps: BackgroundJobsDeps) {
     this.deps = deps
-    this.elections = new LeaderElection(deps.dataDir)
+    this.elections = new LeaderElection(deps.dataDir, deps.signal)
   }
 
   start(): void {
@@ -62,7 +62,7 @@ export class BackgroundJobs {
       })
     })
     // Idle processes catch up too: they may be the provisioning leader, or hold the graph of a removed project open.
-    if (!isSoleProcess || isLeading !== undefined) this.schedule(CATCH_UP_INTERVAL_MS, () => documents.catchUp())
+    if (!isSoleProcess || isLeading !== undefined) this.catchUpAfterCommits()
     this.precompile(chain(this.deps.libraries))
   }
 
@@ -80,6 +80,7 @@ export class BackgroundJobs {
     )
     let wasLeading = false
     const look = (): void => {
+      subscription.lookWithin(LEADERSHIP_INTERVAL_MS)
       const leads = isLeading()
       if (leads === wasLeading) return
       wasLeading = leads
@@ -90,8 +91,14 @@ export class BackgroundJobs {
       provisioning.startLeading()
       void config.resume('all')
     }
+    const subscription = this.deps.signal.subscribe(look)
+    this.subscriptions.push(subscription)
     look()
-    this.schedule(LEADERSHIP_INTERVAL_MS, look)
+  }
+
+  private catchUpAfterCommits(): void {
+    const { signal, documents } = this.deps
+    this.subscriptions.push(signal.subscribe(() => documents.catchUp()))
   }
 
   /**
@@ -101,8 +108,8 @@ export class BackgroundJobs {
   handOver(): void {
     if (this.isHandedOver) return
     this.isHandedOver = true
-    for (const timer of this.timers.splice(0)) clearInterval(timer)
-    this.schedule(CATCH_UP_INTERVAL_MS, () => this.deps.documents.catchUp())
+    this.stopLooking()
+    this.catchUpAfterCommits()
     const { provisioning, report } = this.deps
     Promise.all([this.swept, provisioning.stop()])
       .then(() => this.elections.close())
@@ -113,10 +120,15 @@ export class BackgroundJobs {
 
   async close(): Promise<void> {
     this.isClosing = true
-    for (const timer of this.timers) clearInterval(timer)
+    this.stopLooking()
     await this.swept
     await this.deps.provisioning.stop()
     this.elections.close()
+  }
+
+  private stopLooking(): void {
+    for (const timer of this.timers.splice(0)) clearInterval(timer)
+    for (const subscription of this.subscriptions.splice(0)) subscription.close()
   }
 
   private campaign(task: string, lead: () => void): void {

@@ -4,6 +4,7 @@
 import type { StoredDocument } from '../config/kind.ts'
 import type { ConfigRepository } from '../config/repository.ts'
 import { eventSinksKind } from '../events/event-sink.ts'
+import type { CommitSignal } from '../kernel/folder/commit-signal.ts'
 import { matchRemovalsKind } from '../matching/entity-matching.ts'
 import { entityMatchingPipelinesKind } from '../matching/entity-matching-pipeline.ts'
 import type { ProcessIdentity } from '../processes/protocol.ts'
@@ -32,6 +33,7 @@ export interface BackgroundTask {
 /** Collaborators of the process. */
 interface BackgroundProcessDeps extends Omit<SupervisedOptions<BackgroundTask>, 'kind' | 'isWanted'> {
   readonly dataDir: string
+  readonly signal: CommitSignal
   readonly documents: ConfigRepository
   /** Whether there are audit logs, which it seals. */
   readonly isAudited: boolean
@@ -44,9 +46,9 @@ export class BackgroundProcess {
   private readonly process: Supervised<BackgroundTask>
   private isLeading = false
 
-  constructor({ dataDir, documents, isAudited, ...options }: BackgroundProcessDeps) {
+  constructor({ dataDir, signal, documents, isAudited, ...options }: BackgroundProcessDeps) {
     this.documents = documents
-    this.elections = new LeaderElection(dataDir)
+    this.elections = new LeaderElection(dataDir, signal)
     const hasWork = (): boolean => isAudited || [...workKinds].some((kind) => documents.all(kind).length > 0)
     this.process = new Supervised({ ...options, kind: 'background', isWanted: () => this.isLeading && hasWork() })
   }

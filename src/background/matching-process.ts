@@ -1,14 +1,15 @@
 // The process that executes entity matching pipelines, as the background process sees it. It is started when work is due, and exits when
 // none is left: a comparison needs memory in proportion to the nodes, which only the end of a process gives back.
 import type { ConfigWriter } from '../config/kind.ts'
+import type { CommitSignal, CommitSubscription } from '../kernel/folder/commit-signal.ts'
 import type { Backoff } from '../kernel/time/backoff.ts'
 import type { Clock } from '../kernel/time/clock.ts'
 import { matchingDue } from '../matching/entity-matching.ts'
 import { Supervised, type SupervisedOptions } from '../processes/supervised.ts'
 import type { BackgroundTask } from './background-process.ts'
 
-/** How often pipelines are compared with the clock. A look takes microseconds. */
-const POLL_MS = 250
+/** Pause between two comparisons of the pipelines with the clock while processes commit. */
+const PAUSE_MS = 250
 /** Longer than that of other processes: a start after a failure is another attempt of a run, and each run has only some. */
 const restart: Backoff = { minMs: 1000, maxMs: 60_000 }
 
@@ -16,6 +17,7 @@ const restart: Backoff = { minMs: 1000, maxMs: 60_000 }
 interface MatchingProcessDeps
   extends Omit<SupervisedOptions<BackgroundTask>, 'kind' | 'isWanted' | 'endsWhenDone' | 'restart'> {
   readonly documents: ConfigWriter
+  readonly signal: CommitSignal
   readonly clock: Clock
   /** False: another instance executes the pipelines. Absent: there is no other. */
   readonly isLeading?: () => boolean
@@ -24,9 +26,11 @@ interface MatchingProcessDeps
 /** Starts the process when work is due, and stops it. */
 export class MatchingProcess {
   private readonly process: Supervised<BackgroundTask>
-  private timer: ReturnType<typeof setInterval> | null = null
+  private readonly signal: CommitSignal
+  private subscription: CommitSubscription | null = null
 
-  constructor({ documents, clock, isLeading, ...options }: MatchingProcessDeps) {
+  constructor({ documents, signal, clock, isLeading, ...options }: MatchingProcessDeps) {
+    this.signal = signal
     const isDue = matchingDue(documents, clock)
     const isWanted = (): boolean => {
       if (isLeading?.() === false) return false
@@ -38,7 +42,7 @@ export class MatchingProcess {
 
   /** Starts the process whenever work is due. */
   start(): void {
-    this.timer = setInterval(() => this.process.adjust(), POLL_MS)
+    this.subscription = this.signal.subscribe(() => this.process.adjust(), PAUSE_MS)
     this.process.adjust()
   }
 
@@ -49,7 +53,7 @@ export class MatchingProcess {
 
   /** Stops the process. The work in progress begins again in the next one. */
   async close(): Promise<void> {
-    if (this.timer !== null) clearInterval(this.timer)
+    this.subscription?.close()
     await this.process.close()
   }
 }

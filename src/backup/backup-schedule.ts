@@ -2,6 +2,7 @@
 // run that was due while no service ran is made once.
 
 import { OperationalError } from '../kernel/errors.ts'
+import type { CommitSignal } from '../kernel/folder/commit-signal.ts'
 import { fileProblemOf } from '../kernel/folder/file-issue.ts'
 import { type Clock, timestamp } from '../kernel/time/clock.ts'
 import { cronProblem, cronTimes, secondsWarning } from '../kernel/time/period-schedule.ts'
@@ -19,12 +20,10 @@ import {
   updateBackupRecord,
 } from './backup-record.ts'
 
-/** How often patterns are compared with the clock. A look reads one small file. */
-const POLL_MS = 250
-
 /** Collaborators of the schedule. */
 interface BackupScheduleDeps {
   readonly settings: Settings
+  readonly signal: CommitSignal
   readonly clock: Clock
   readonly log: Log
   /** Such as `verdigraph 1.0.0`. */
@@ -156,8 +155,8 @@ export class BackupSchedule {
       if (seconds !== null)
         this.deps.log({ level: 'info', message: `warning: the setting ${member}_schedule: ${seconds}` })
     }
-    this.elections = new LeaderElection(this.deps.settings.dataDir)
-    this.elections.campaign('backup-schedule', () => this.runs.start(POLL_MS))
+    this.elections = new LeaderElection(this.deps.settings.dataDir, this.deps.signal)
+    this.elections.campaign('backup-schedule', () => this.runs.start(this.deps.signal))
   }
 
   /** Starts no more jobs. A running one is stopped by its owner. */

@@ -31,6 +31,8 @@ export interface CommitCounter {
   load(): number
   /** Sets the value for all processes. */
   store(value: number): void
+  /** Wakes the processes that wait for a commit. Called when reads see it. */
+  committed?(): void
 }
 
 type ChangeListener = (changes: readonly DocumentChange[]) => void
@@ -124,8 +126,10 @@ export class ConfigRepository implements ConfigWriter {
 
   /** See `ConfigWriter.write`. */
   async write<T>(change: (draft: DocumentDraft) => T): Promise<T> {
+    const { attempts } = this
     const value = await this.store.transact((transaction) => this.attempt(transaction, change))
     this.refresh()
+    if (this.attempts !== attempts) this.counter.committed?.()
     return value
   }
 

@@ -50,14 +50,12 @@ export class BodyTimeout {
   private tick = 0
   /** Head of the ring; its `next` is the oldest entry. */
   private readonly sentinel = new PendingBody(0, () => undefined)
-  private readonly timer: ReturnType<typeof setInterval>
+  /** One timer for all bodies: a timer per request would cost more than the rest of this class. Null: no body is awaited. */
+  private timer: ReturnType<typeof setInterval> | null = null
 
   constructor(timeMs: number) {
     this.timeoutTicks = Math.ceil(timeMs / TICK_MS)
     this.graceMs = Math.min(STOP_GRACE_MS, timeMs)
-    // One timer for all bodies: a timer per request would cost more than the rest of this class.
-    this.timer = setInterval(() => this.onTick(), TICK_MS)
-    this.timer.unref()
   }
 
   /** Resolves to the body. Rejects with ThrownServiceError: `too-slow`, `unavailable` (stopping) or `malformed` (disconnected). */
@@ -65,6 +63,7 @@ export class BodyTimeout {
     return new Promise((resolve, reject) => {
       const wait = new PendingBody(this.tick + this.timeoutTicks, reject)
       wait.insertBefore(this.sentinel)
+      this.timer ??= this.begin()
       body.then(
         (bytes) => {
           wait.remove()
@@ -80,12 +79,24 @@ export class BodyTimeout {
 
   /** Rejects incomplete bodies after a grace period. */
   stop(): void {
-    clearInterval(this.timer)
+    this.end()
     if (this.sentinel.next === this.sentinel) return
     setTimeout(() => this.rejectExpired(stopping, Number.POSITIVE_INFINITY), this.graceMs)
   }
 
+  private begin(): ReturnType<typeof setInterval> {
+    const timer = setInterval(() => this.onTick(), TICK_MS)
+    timer.unref()
+    return timer
+  }
+
+  private end(): void {
+    if (this.timer !== null) clearInterval(this.timer)
+    this.timer = null
+  }
+
   private onTick(): void {
+    if (this.sentinel.next === this.sentinel) this.end()
     this.tick += 1
     this.rejectExpired(tooSlow, this.tick)
   }

@@ -4,6 +4,7 @@
 //   due → begin → step* → end
 //           ↑        ↘ failed → due again after a delay that doubles with each failure in a row
 //           └── interrupted: the process has ended, and the next one continues the run
+import type { CommitSignal, CommitSubscription } from '../kernel/folder/commit-signal.ts'
 import { type Backoff, backoffMs } from '../kernel/time/backoff.ts'
 import type { Clock } from '../kernel/time/clock.ts'
 
@@ -11,8 +12,8 @@ import type { Clock } from '../kernel/time/clock.ts'
 const retryDelay = { minMs: 10_000, maxMs: 3_600_000 } as const satisfies Backoff
 /** The pause after it could not be found out what is due, for example because the disk is full. */
 const LOOK_RETRY_MS = 60_000
-/** How often schedules are compared with the clock. A comparison takes microseconds. */
-const POLL_MS = 1000
+/** Pause between two comparisons of schedules with the clock while processes commit. Without a commit there is one in a second. */
+const PAUSE_MS = 250
 
 /** The failures of a run in a row. */
 export interface RunFailures {
@@ -94,7 +95,7 @@ export function failureMessage({ name, id, error, delayMs }: FailedRun): string 
 /** Executes runs. */
 export class DurableRuns {
   private readonly deps: DurableRunsDeps
-  private timer: ReturnType<typeof setInterval> | null = null
+  private subscription: CommitSubscription | null = null
   private looking: Promise<void> | null = null
   private working: Promise<void> = Promise.resolve()
   private lookNotBeforeMs = 0
@@ -106,17 +107,16 @@ export class DurableRuns {
     this.deps = deps
   }
 
-  /** Executes runs from now on. */
-  start(pollMs = POLL_MS): void {
-    this.timer = setInterval(() => this.look(), pollMs)
-    this.timer.unref()
+  /** Executes runs from now on. Looks for due ones after commits. */
+  start(signal: CommitSignal): void {
+    this.subscription = signal.subscribe(() => this.look(), PAUSE_MS)
     this.look()
   }
 
   /** Executes no more runs. The next process continues the run in progress. */
   async close(): Promise<void> {
     this.isStopping = true
-    if (this.timer !== null) clearInterval(this.timer)
+    this.subscription?.close()
     await this.working
   }
 

@@ -8,6 +8,7 @@ import { type ConfigSource, type DocumentChange, projectsKind } from '../config/
 import type { GraphDependencies } from '../engine/conditions.ts'
 import { tokenIntrospectsKind } from '../identity/token-introspect.ts'
 import type { ServiceError } from '../kernel/errors.ts'
+import type { CommitSignal, CommitSubscription } from '../kernel/folder/commit-signal.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { WatchedDecisions, WatchRequest, WatchStreams } from '../pdp/watch-schema.ts'
 import { policiesKind } from '../policy/authorization-policy.ts'
@@ -20,11 +21,11 @@ import { uptimeS, WATCH_LEASE_S, type WatchPlace } from './watch-notes.ts'
 import { keyOfDecisions, WatchedChange, type WatchPosition, WatchStream, watchKeepAlive } from './watch-stream.ts'
 
 /** Changes within this time are reported together. */
-const TICK_MS = 50
-/** Reads the graphs also if no process has counted a commit: it may have been killed before that. */
-const FORCED_TICKS = 20
-/** Ticks after which credentials are checked, and writers are asked to continue their notes. */
-const RENEW_TICKS = 100
+const TOGETHER_MS = 50
+/** Time between two ticks, at most. A tick counts for keep-alives, and reads the graphs also without a commit. */
+const TICK_MS = 1000
+/** Interval at which credentials are checked, and writers are asked to continue their notes. */
+const RENEW_MS = 5000
 /** Streams that begin, or get an event, in one turn of the event loop: each takes some 25 to 70 µs. */
 const STREAMS_PER_TURN = 32
 /** Pause between these turns. */
@@ -49,6 +50,7 @@ interface WatchHubDeps {
   readonly catalog: Pick<Catalog, 'commitsOf' | 'openAll' | 'keepOpen'>
   /** Counts the commits of graphs of all processes. */
   readonly graphCommits: SharedCounter
+  readonly signal: CommitSignal
   readonly place: WatchPlace
   readonly limits: WatchLimits
   /** Called with an unexpected error, for the log. */
@@ -109,8 +111,10 @@ export class WatchHub implements WatchStreams {
   /** `history` has all changes after this commit. */
   private historySince: number
   private readonly quietTicksMax: number
-  private ticker: ReturnType<typeof setInterval> | null = null
-  private ticks = 0
+  private readonly tickMs: number
+  private subscription: CommitSubscription | null = null
+  private nextTickMs = 0
+  private renewMs = 0
   private seenCommits = -1
   private count = 0
   private isClosed = false
@@ -121,7 +125,8 @@ export class WatchHub implements WatchStreams {
   constructor(deps: WatchHubDeps) {
     this.deps = deps
     this.historySince = deps.documents.commit
-    this.quietTicksMax = Math.max(1, Math.floor(deps.limits.keepAliveMs / TICK_MS))
+    this.tickMs = Math.min(TICK_MS, deps.limits.keepAliveMs / 4)
+    this.quietTicksMax = Math.max(1, Math.floor(deps.limits.keepAliveMs / this.tickMs))
     deps.documents.subscribe((changes) => this.onConfiguration(changes))
   }
 
@@ -148,8 +153,8 @@ export class WatchHub implements WatchStreams {
       this.begin(project, stream)
       project.streams.add(stream)
       this.count += 1
-      this.ticker ??= setInterval(() => this.tick(), TICK_MS)
-      this.ticker.unref()
+      this.subscription ??= this.deps.signal.subscribe(() => this.look(), TOGETHER_MS)
+      this.subscription.lookWithin(0)
       return ok(stream)
     } finally {
       this.count -= 1
@@ -287,22 +292,28 @@ export class WatchHub implements WatchStreams {
     }
   }
 
-  private tick(): void {
-    this.ticks += 1
+  private look(): void {
+    const nowMs = performance.now()
+    // A little early, so that ticks coincide with the looks of other parts of the process.
+    const isTick = nowMs >= this.nextTickMs - this.tickMs / 4
+    if (isTick) this.nextTickMs = nowMs + this.tickMs
+    const isRenewing = isTick && nowMs >= this.renewMs
+    if (isRenewing) this.renewMs = nowMs + RENEW_MS
     try {
       const commits = this.deps.graphCommits.load()
-      const isForced = this.ticks % FORCED_TICKS === 0
-      const isRenewing = this.ticks % RENEW_TICKS === 0
       this.deps.documents.catchUp()
       if (isRenewing) this.renewLease()
       for (const project of [...this.projects.values()]) {
         if (isRenewing) for (const graph of project.graphs) this.renewInBackground(graph)
         const isConfigured = project.changed === null || project.changed.size > 0
-        if (isForced || isConfigured || commits !== this.seenCommits) project.isUpdateDue = true
+        if (isTick || isConfigured || commits !== this.seenCommits) project.isUpdateDue = true
+        if (isRenewing) project.isAuthenticationDue = true
         // Changes in the meantime are in the next event. A keep-alive must not name a position before its event.
         if (project.deliveries.length > 0) continue
         if (project.isUpdateDue) this.update(project)
-        if (project.deliveries.length === 0) this.keepAlive(project, isRenewing || project.isAuthenticationDue)
+        if (project.deliveries.length > 0) continue
+        this.authenticate(project)
+        if (isTick) this.keepAlive(project)
       }
       this.seenCommits = commits
     } catch (error) {
@@ -310,6 +321,8 @@ export class WatchHub implements WatchStreams {
       for (const project of [...this.projects.values()]) this.endProject(project)
       this.deps.onInternalError(error)
     }
+    const isWaiting = this.projects.values().some(({ deliveries }) => deliveries.length > 0)
+    this.subscription?.lookWithin(isWaiting ? TOGETHER_MS : this.nextTickMs - nowMs)
   }
 
   private renewInBackground(graph: WatchedGraph): void {
@@ -416,9 +429,13 @@ export class WatchHub implements WatchStreams {
     return slots
   }
 
-  private keepAlive(project: WatchedProject, authenticates: boolean): void {
+  private authenticate(project: WatchedProject): void {
+    if (!project.isAuthenticationDue) return
     project.isAuthenticationDue = false
-    if (authenticates) for (const stream of project.streams) void this.endUnlessAllowed(project, stream)
+    for (const stream of project.streams) void this.endUnlessAllowed(project, stream)
+  }
+
+  private keepAlive(project: WatchedProject): void {
     // Streams that began together are due together; they get their keep-alives within a quarter of the interval.
     let left = Math.max(STREAMS_PER_TURN, Math.ceil((4 * project.streams.size) / this.quietTicksMax))
     let text: string | null = null
@@ -460,9 +477,9 @@ export class WatchHub implements WatchStreams {
     if (this.projects.get(project.projectId) !== project) return
     this.projects.delete(project.projectId)
     project.release()
-    if (this.projects.size > 0 || this.ticker === null) return
-    clearInterval(this.ticker)
-    this.ticker = null
+    if (this.projects.size > 0) return
+    this.subscription?.close()
+    this.subscription = null
   }
 }
 

@@ -155,7 +155,7 @@ async function addProject(
 ): Promise<OtherProject> {
   const organization_id = service.app.organizationId
   const project_id = await create('projects', { organization_id, project_id: undefined, name, region: 'local' })
-  while ((await service.configure('GET', `projects/${project_id}`)).body.ikg_status === 'PENDING') await Bun.sleep(5)
+  await service.provisioned(project_id)
   const application_id = await create('applications', { project_id, name })
   const api_permissions = ['Authorization', 'CIQ']
   // Only the application determines the project.

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import type { AppOverrides } from '../../src/app/overrides.ts'
 import { type App, createApp } from '../../src/app.ts'
 import { defaultSettings, type Settings } from '../../src/settings.ts'
+import { untilCommitted } from './commits.ts'
 import { DescribedResponses } from './described-responses.ts'
 import { type EmbeddedConnection, graphServers, type TestConnection, testConnection } from './graph-servers.ts'
 
@@ -42,6 +43,8 @@ export interface TestService {
   configure(method: string, path: string, body?: unknown): Promise<TestResponse>
   /** Changes the `db_connection` of the project; on database servers, with a server for each database. */
   connect(connection: EmbeddedConnection): Promise<TestResponse>
+  /** Resolves when the graphs of a project have been created. */
+  provisioned(projectId: string): Promise<void>
   addPolicy(policy: PolicyInput): Promise<string>
   addAgent(
     name: string,
@@ -119,11 +122,13 @@ export async function startService(
     ...connection.fields,
   })
   const projectId = textOf(project.id)
-  for (;;) {
-    const { body } = await configure('GET', `projects/${projectId}`)
-    if (body.ikg_status === 'ACTIVE') break
-    if (body.ikg_status === 'FAILED') throw new Error('the project was not provisioned')
-  }
+  const provisioned = (id: string): Promise<void> =>
+    untilCommitted(dataDir, `project ${id} is provisioned`, async () => {
+      const { body } = await configure('GET', `projects/${id}`)
+      if (body.ikg_status === 'FAILED') throw new Error('the project was not provisioned')
+      return body.ikg_status === 'ACTIVE'
+    })
+  await provisioned(projectId)
   const applicationId = textOf((await create('applications', { project_id: projectId, name: 'test' })).id)
   const addAgent: TestService['addAgent'] = async (name, permissions) => {
     const body = { application_id: applicationId, name, api_permissions: permissions }
@@ -144,6 +149,7 @@ export async function startService(
     token,
     send,
     configure,
+    provisioned,
     addAgent,
     connect: async (database) =>
       configure('PUT', `projects/${projectId}`, { db_connection: await connection.of(database) }),

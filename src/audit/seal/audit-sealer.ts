@@ -1,5 +1,7 @@
 // Seals the logs of a data folder: looks for new records when any process has committed, and seals a log each second, or earlier if
 // it has many. Only one process may do this at a time (docs/decisions/0038-audit-sealing.md).
+
+import type { CommitSubscription } from '../../kernel/folder/commit-signal.ts'
 import { type Backoff, backoffMs } from '../../kernel/time/backoff.ts'
 import type { AuditIndex } from '../../store/audit/audit-index.ts'
 import type { AuditCursor, AuditLog } from '../../store/audit/audit-types.ts'
@@ -10,19 +12,17 @@ import { gather } from './audit-sources.ts'
 import { LogMaintenance } from './log-maintenance.ts'
 import { LogSealers, ownerOf } from './log-sealers.ts'
 import { type LogWork, LogWorks } from './log-work.ts'
-import { OutboxTrimmer } from './outbox-trimmer.ts'
+import { OutboxTrimmer, TRIM_INTERVAL_MS } from './outbox-trimmer.ts'
 import type { AuditSealerDeps } from './sealer-deps.ts'
 import { SealerErrors } from './sealer-errors.ts'
 import { StreamScanner } from './stream-scanner.ts'
 
-/** Time between two looks at the commit counters while records wait or are being recorded, in milliseconds. */
-const POLL_MS = 50
-/** The same after a look that found nothing. Each look wakes the process, which costs about 0.1 ms. */
-const IDLE_POLL_MS = 500
-/** Streams are looked through at least this often, because a process may be killed between a commit and its count. */
-const RESCAN_MS = 5000
+/** Time between two passes, at least, in milliseconds. */
+const PAUSE_MS = 50
+/** Without a commit, streams are looked through at most this often: a process may be killed between a commit and its count. */
+const RESCAN_MS = 4500
 /** The same while a file has changed in the last moments. */
-const RESCAN_YOUNG_MS = 1000
+const RESCAN_YOUNG_MS = 500
 /** Looking through the streams takes at most this share of a processor. */
 const SCAN_SHARE = 0.1
 /** A record waits at most this long, unless there are more than can be sealed. */
@@ -50,11 +50,11 @@ export class AuditSealer {
   private readonly trimmer: OutboxTrimmer
   private readonly maintenance: LogMaintenance
   private stampsMs = 0
-  private timer: ReturnType<typeof setTimeout> | null = null
+  private subscription: CommitSubscription | null = null
+  private isPassing = false
   private running: Promise<void> = Promise.resolve()
   private isClosing = false
   private commits = Number.NaN
-  private hasNewCommits = true
   private indexCommits = Number.NaN
   private rescanMs = 0
   private isRecovered = false
@@ -81,13 +81,14 @@ export class AuditSealer {
 
   /** Starts to seal. */
   start(): void {
+    this.subscription = this.deps.signal.subscribe(() => this.poll(), PAUSE_MS)
     this.poll()
   }
 
   /** Finishes the sealing in progress. */
   async close(): Promise<void> {
     this.isClosing = true
-    if (this.timer !== null) clearTimeout(this.timer)
+    this.subscription?.close()
     await this.running
     this.deps.signatures.close()
     await this.trimmer
@@ -133,20 +134,26 @@ export class AuditSealer {
   }
 
   private poll(): void {
-    if (this.isClosing) return
+    if (this.isClosing || this.isPassing) return
+    this.isPassing = true
     this.running = this.pass().catch((failure: unknown) =>
       this.errors.fail('audit records cannot be sealed', '', failure),
     )
     void this.running.then(() => {
-      if (!this.isClosing) this.timer = setTimeout(() => this.poll(), this.isIdle() ? IDLE_POLL_MS : POLL_MS)
+      this.isPassing = false
+      const dueMs = this.nextDueMs()
+      if (Number.isFinite(dueMs)) this.subscription?.lookWithin(Math.max(PAUSE_MS, dueMs - performance.now()))
     })
   }
 
-  /** Whether the last look has found nothing to do. */
-  private isIdle(): boolean {
-    if (this.hasNewCommits) return false
-    for (const { pending, trims } of this.works.all()) if (pending.size > 0 || trims.size > 0) return false
-    return true
+  /** When something is due without a further commit. What is due rarely is looked for once in a second. */
+  private nextDueMs(): number {
+    let dueMs = this.deps.commits() === this.commits ? Number.POSITIVE_INFINITY : this.nextScanMs
+    for (const work of this.works.all()) {
+      if (work.pending.size > 0) dueMs = Math.min(dueMs, Math.max(work.retryMs, dueTimeMs(work)))
+      if (work.trims.size > 0) dueMs = Math.min(dueMs, work.trimmedMs + TRIM_INTERVAL_MS)
+    }
+    return dueMs
   }
 
   private async pass(): Promise<void> {
@@ -155,11 +162,12 @@ export class AuditSealer {
     await this.recover()
     const nowMs = performance.now()
     const commits = deps.commits()
-    this.hasNewCommits = commits !== this.commits
     if (nowMs >= this.nextScanMs && (commits !== this.commits || nowMs >= this.rescanMs)) {
+      // A commit wakes this process at once. Without one, a record may have been missed since the last pass.
+      const sinceMs = commits === this.commits ? this.lookedMs : Math.max(this.lookedMs, nowMs - PAUSE_MS)
       // Counted before the streams are read: a commit in between is seen next time.
       this.commits = commits
-      await this.scanner.scan(false, this.lookedMs)
+      await this.scanner.scan(false, sinceMs)
       this.rescanMs = nowMs + (this.scanner.hasYoungFile ? RESCAN_YOUNG_MS : RESCAN_MS)
       const endMs = performance.now()
       this.nextScanMs = endMs + (endMs - nowMs) * (1 / SCAN_SHARE - 1)
@@ -234,8 +242,7 @@ export class AuditSealer {
   private async sealDue(nowMs: number): Promise<void> {
     const due = this.works.all().filter((work) => {
       if (work.pending.size === 0 || nowMs < work.retryMs) return false
-      const records = [...work.pending.values()].reduce((sum, count) => sum + count, 0)
-      return records >= SEAL_RECORDS || nowMs - work.pendingSinceMs >= SEAL_DELAY_MS
+      return nowMs >= dueTimeMs(work)
     })
     const queue = due.values()
     const sealNext = async (): Promise<void> => {
@@ -310,4 +317,10 @@ export class AuditSealer {
     for (const key of keys) work.pending.set(key, 1)
     return true
   }
+}
+
+/** When the records of a log that wait are sealed. */
+function dueTimeMs({ pending, pendingSinceMs }: LogWork): number {
+  const records = [...pending.values()].reduce((sum, count) => sum + count, 0)
+  return records >= SEAL_RECORDS ? pendingSinceMs : pendingSinceMs + SEAL_DELAY_MS
 }

@@ -3,12 +3,13 @@
 import { join } from 'node:path'
 import { OperationalError } from '../../kernel/errors.ts'
 import { AUDIT_STREAM } from '../../kernel/folder/audit-stream.ts'
+import type { CommitSignal } from '../../kernel/folder/commit-signal.ts'
 import { AUDIT_COMMIT_FILE, AUDIT_FOLDER, AUDIT_INDEX_FOLDER } from '../../kernel/folder/data-folder.ts'
 import { backoffMs } from '../../kernel/time/backoff.ts'
 import { AuditIndex } from '../../store/audit/audit-index.ts'
 import { openWhenUnwritten } from '../../store/lmdb/open-file.ts'
+import { openCommitCounter } from '../../store/process/commit-counter.ts'
 import { LeaderElection } from '../../store/process/leader-election.ts'
-import { openSharedCounter } from '../../store/process/shared-counter.ts'
 import type { Catalog } from '../../store/tenancy/catalog.ts'
 import { projectFolderName } from '../../store/tenancy/project-folders.ts'
 import type { AuditSealer } from './audit-sealer.ts'
@@ -17,20 +18,20 @@ import type { AuditSealer } from './audit-sealer.ts'
 const TASK = 'audit-sealing'
 /** How long the deletion of a project waits until its records are sealed. After that the sealer deletes its graphs. */
 const DELETION_WAIT_MS = 3000
-const DELETION_POLL_MS = 50
 /** Delay before a failed start of the sealing is repeated. It doubles up to the maximum. */
 const startRetryDelay = { minMs: 1000, maxMs: 32_000 }
 
 /** Opens the index of the audit logs of a data folder, and creates it if necessary. Rejects with OperationalError. */
 export function openAuditIndex(dataDir: string, sync: boolean): Promise<AuditIndex> {
   const path = join(dataDir, AUDIT_FOLDER, AUDIT_INDEX_FOLDER)
-  const commitCounter = openSharedCounter(join(dataDir, AUDIT_COMMIT_FILE))
+  const commitCounter = openCommitCounter(dataDir, AUDIT_COMMIT_FILE)
   return openWhenUnwritten(path, () => new AuditIndex(path, { sync, commitCounter }))
 }
 
 /** Collaborators of the audit logs. */
 interface AuditTrailDeps {
   readonly dataDir: string
+  readonly signal: CommitSignal
   /** False: commits are not flushed to disk. */
   readonly sync: boolean
   readonly report: (line: string) => void
@@ -52,7 +53,7 @@ export class AuditTrail {
 
   constructor(deps: AuditTrailDeps) {
     this.deps = deps
-    this.elections = new LeaderElection(deps.dataDir)
+    this.elections = new LeaderElection(deps.dataDir, deps.signal)
   }
 
   /** Opens the index when it is first needed. Rejects with OperationalError. */
@@ -117,11 +118,8 @@ export class AuditTrail {
         return
       }
     } else {
-      const endMs = performance.now() + DELETION_WAIT_MS
-      while (!(await this.isSealed(projectId))) {
-        if (performance.now() >= endMs) return
-        await new Promise((resolve) => setTimeout(resolve, DELETION_POLL_MS))
-      }
+      const isSealed = await this.deps.signal.until(() => this.isSealed(projectId), DELETION_WAIT_MS)
+      if (!isSealed) return
     }
     await catalog.delete(projectId)
   }

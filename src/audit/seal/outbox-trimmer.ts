@@ -5,7 +5,7 @@ import type { SealerErrors } from './sealer-errors.ts'
 import type { StreamScanner } from './stream-scanner.ts'
 
 /** The cursor of an outbox is stored this often, or after so many events. */
-const TRIM_INTERVAL_MS = 1000
+export const TRIM_INTERVAL_MS = 1000
 const TRIM_EVENTS = 5000
 
 /** Removes sealed records from the outboxes. */

@@ -1,4 +1,6 @@
 // Dependencies of the sealer of a data folder on the process that runs it.
+
+import type { CommitSignal } from '../../kernel/folder/commit-signal.ts'
 import type { Clock } from '../../kernel/time/clock.ts'
 import type { AuditHeads } from '../../store/audit/audit-heads.ts'
 import type { EventOutbox } from '../../store/outbox/outbox.ts'
@@ -33,6 +35,7 @@ export interface AuditSealerDeps extends Pick<LogSealerDeps, 'index' | 'keys' | 
   activity(): Promise<EventOutbox | null>
   /** Takes over the changes of other processes. */
   catchUp(): void
+  readonly signal: CommitSignal
   /** Differs after any process has committed to an environment with events. */
   commits(): number
   /** Differs after any process has committed to the index. */

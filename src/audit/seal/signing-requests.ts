@@ -1,6 +1,7 @@
 // The state of the signatures of customers' keys, and signatures on request.
 
 import type { ConfigReader, DocumentFields, StoredDocument } from '../../config/kind.ts'
+import type { CommitSignal } from '../../kernel/folder/commit-signal.ts'
 import { err, ok } from '../../kernel/result.ts'
 import type { AuditIndex } from '../../store/audit/audit-index.ts'
 import { projectFolderName } from '../../store/tenancy/project-folders.ts'
@@ -10,7 +11,6 @@ import type { AuditTrail } from './audit-trail.ts'
 
 /** A request waits this long for the process that signs. */
 const SIGN_WAIT_MS = 20_000
-const SIGN_POLL_MS = 50
 const AUDIT_OFF = 'nothing is signed, because the setting `audit` is `off`'
 
 /** Adds to the body of an audit signing how its key has signed. `isAudited`: there is an audit log. */
@@ -43,6 +43,7 @@ function stateBody(index: AuditIndex, { id }: StoredDocument) {
 export function createSigningOperations(
   documents: ConfigReader,
   audit: AuditTrail,
+  signal: CommitSignal,
   { isAudited, isSealedHere }: { readonly isAudited: boolean; readonly isSealedHere: boolean },
 ): AuditSigningOperations {
   return {
@@ -61,17 +62,14 @@ export function createSigningOperations(
         request = edits.addKeyRequest(id)
       })
       if (isSealedHere) await audit.sealAll()
-      const endMs = performance.now() + SIGN_WAIT_MS
       // A later request is done with all before it.
-      while ((index.keyState(id)?.requestDone ?? 0) < request) {
-        if (performance.now() >= endMs)
-          return err({
-            kind: 'unavailable',
-            message: 'the key was not called in time; the request stays',
-            retryAfterS: 5,
-          })
-        await new Promise((resolve) => setTimeout(resolve, SIGN_POLL_MS))
-      }
+      const isDone = (): boolean => (index.keyState(id)?.requestDone ?? 0) >= request
+      if (!(await signal.until(isDone, SIGN_WAIT_MS)))
+        return err({
+          kind: 'unavailable',
+          message: 'the key was not called in time; the request stays',
+          retryAfterS: 5,
+        })
       const state = stateBody(index, document)
       if (state.last_error !== '') return err({ kind: 'unavailable', message: state.last_error })
       const number = index.keyState(id)?.checkpoint ?? 0

@@ -1,5 +1,6 @@
 // The process that ships changes to a place of backups, as its serving process sees it. Among several workers one is elected to start
 // it (docs/decisions/0060-shipping.md).
+import type { CommitSignal } from '../../kernel/folder/commit-signal.ts'
 import { Supervised, type SupervisedOptions } from '../../processes/supervised.ts'
 import { LeaderElection } from '../../store/process/leader-election.ts'
 
@@ -12,6 +13,7 @@ export interface ShippingTask {
 /** Collaborators of the process. */
 interface ShippingProcessDeps extends Omit<SupervisedOptions<ShippingTask>, 'kind' | 'isWanted'> {
   readonly dataDir: string
+  readonly signal: CommitSignal
 }
 
 /** Starts and stops the process. */
@@ -19,8 +21,8 @@ export class ShippingProcess {
   private readonly elections: LeaderElection
   private readonly process: Supervised<ShippingTask>
 
-  constructor({ dataDir, ...options }: ShippingProcessDeps) {
-    this.elections = new LeaderElection(dataDir)
+  constructor({ dataDir, signal, ...options }: ShippingProcessDeps) {
+    this.elections = new LeaderElection(dataDir, signal)
     this.process = new Supervised({ ...options, kind: 'shipper', isWanted: () => true })
   }
 

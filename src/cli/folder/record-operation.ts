@@ -21,7 +21,7 @@ import { openCollections } from '../../store/documents/collections.ts'
 import { openWhenUnwritten } from '../../store/lmdb/open-file.ts'
 import { COMMAND_LOCK_TIMEOUT_MS } from '../../store/lmdb/open-lock.ts'
 import { EventsFolder } from '../../store/outbox/events-folder.ts'
-import { openSharedCounter } from '../../store/process/shared-counter.ts'
+import { openCommitCounter } from '../../store/process/commit-counter.ts'
 
 /** The operation succeeded, and only its audit record could not be written. */
 export class UnrecordedOperationError extends OperationalError {
@@ -55,7 +55,7 @@ export async function recordOperation(
     timeMs,
   }
   try {
-    const commitCounter = openSharedCounter(join(dataDir, EVENTS_COMMIT_FILE))
+    const commitCounter = openCommitCounter(dataDir, EVENTS_COMMIT_FILE)
     const events = await openWhenUnwritten(
       path,
       () => new EventsFolder(path, { commitCounter }),

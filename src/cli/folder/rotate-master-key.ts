@@ -57,7 +57,7 @@ export async function rotate(
   let shared: SharedConfiguration | null = null
   try {
     collections = openCollections(folder, {})
-    shared = await openSharedConfiguration(collections, settings, printNotice, false)
+    shared = await openSharedConfiguration(collections, settings, printNotice, null)
     if (shared !== null && (await shared.isAnotherRunning()))
       throw new CliError([
         'another instance of the service runs, and could not open the secrets any more: stop all instances',

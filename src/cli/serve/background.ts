@@ -33,7 +33,7 @@ async function openBackground({ settings: given, identity, supervision }: Backgr
   const stack = new AsyncDisposableStack()
   // Its graphs are never searched, so they need no cache.
   const platform = await openPlatform({ ...settings, hotBytesMax: 0 }, { lane: identity }, stack)
-  const elections = new LeaderElection(settings.dataDir)
+  const elections = new LeaderElection(settings.dataDir, platform.signal)
   stack.defer(() => elections.close())
   const events = stack.adopt(createEventRecording(platform, true), (opened) => opened.close())
   const dispatcher = stack.adopt(createEventDispatcher(platform, events), (opened) => opened.close())
@@ -43,13 +43,14 @@ async function openBackground({ settings: given, identity, supervision }: Backgr
     settings.audit === 'on' ? stack.adopt(createAuditTrail(platform, events, true), (opened) => opened.close()) : null
   audit?.start()
   const trust = stack.adopt(createTrustScoring(platform, events), (opened) => opened.close())
-  elections.campaign('trust-scoring', () => trust.start())
+  elections.campaign('trust-scoring', () => trust.start(platform.signal))
   const matching = new MatchingProcess({
     command: supervision?.matcherCommand ?? childCommand('matcher'),
     task: { settings, identity: { ...identity, number: MATCHER_NUMBER } },
     ...(supervision !== undefined && { pingMs: supervision.pingMs }),
     figures: platform.processes,
     documents: platform.documents,
+    signal: platform.signal,
     clock: platform.clock,
     log: platform.log,
     ...leadership(platform),

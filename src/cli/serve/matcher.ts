@@ -29,7 +29,7 @@ async function openMatcher({ settings: given, identity }: BackgroundTask): Promi
   const stack = new AsyncDisposableStack()
   // Its graphs are never searched, so they need no cache.
   const platform = await openPlatform({ ...settings, hotBytesMax: 0 }, { lane: identity }, stack)
-  const elections = new LeaderElection(settings.dataDir)
+  const elections = new LeaderElection(settings.dataDir, platform.signal)
   stack.defer(() => elections.close())
   const events = stack.adopt(createEventRecording(platform, true), (opened) => opened.close())
   const matching = stack.adopt(createEntityMatching(platform, events), (opened) => opened.close())

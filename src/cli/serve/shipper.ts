@@ -12,6 +12,7 @@ import { systemClock } from '../../kernel/time/clock.ts'
 import { createLogThrottle } from '../../ops/log-throttle.ts'
 import { type OpenChild, runChild } from '../../processes/run-child.ts'
 import type { Settings } from '../../settings.ts'
+import { CommitWaiter } from '../../store/process/commit-waiter.ts'
 import { LeaderElection } from '../../store/process/leader-election.ts'
 import { logFailureOf } from './log-failure.ts'
 
@@ -40,6 +41,6 @@ async function openShipper({ settings: given, organizationId }: ShippingTask): P
     figures: openShippingFigures(dataDir),
   })
   // The process of a service that was killed may still be shipping.
-  new LeaderElection(dataDir).campaign('shipper', () => shipper.start())
+  new LeaderElection(dataDir, new CommitWaiter(dataDir)).campaign('shipper', () => shipper.start())
   return { checkReaders: () => shipper.clearStaleReaders(), stop: () => shipper.finish() }
 }

@@ -79,7 +79,7 @@ async function withDocuments<T>(settings: Settings, work: (documents: ConfigRepo
   const collections = openConfiguration(dataDir, { sync: true })
   let shared: SharedConfiguration | null = null
   try {
-    shared = await openSharedConfiguration(collections, settings, printNotice, false)
+    shared = await openSharedConfiguration(collections, settings, printNotice, null)
     // The profile may have been created through another instance just now.
     await shared?.catchUp()
     return await work(openRepository(shared ?? collections, dataDir))

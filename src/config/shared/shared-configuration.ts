@@ -7,6 +7,7 @@ import { BoltServer } from '../../bolt/bolt-server.ts'
 import { type ConfigurationHead, ConfigurationStore, type FetchedChanges } from '../../bolt/configuration-store.ts'
 import { parseBoltUrl } from '../../kernel/bolt-address.ts'
 import { OperationalError, ThrownServiceError } from '../../kernel/errors.ts'
+import type { CommitSignal } from '../../kernel/folder/commit-signal.ts'
 import {
   CONFIGURATION_COMMIT_FILE,
   CONFIRMED_FILE,
@@ -26,6 +27,7 @@ import type { Settings } from '../../settings.ts'
 import type { Collections } from '../../store/documents/collections.ts'
 import { type CopyState, copyStateOf, DocumentCopy, isShared } from '../../store/documents/document-copy.ts'
 import { rehearseChange } from '../../store/documents/rehearsal.ts'
+import { CommitCount } from '../../store/process/commit-counter.ts'
 import { LeaderElection } from '../../store/process/leader-election.ts'
 import { openSharedCounter, type SharedCounter } from '../../store/process/shared-counter.ts'
 import { layoutOf } from '../db-connection.ts'
@@ -59,7 +61,8 @@ export class SharedConfiguration implements DocumentStore {
   private readonly collections: Collections
   private readonly copy: DocumentCopy
   private readonly stored: ConfigurationStore
-  private readonly elections: LeaderElection
+  /** Null: this process does not look for changes. */
+  private readonly elections: LeaderElection | null
   private readonly report: (line: string) => void
   private readonly ageMaxMs: number
   private readonly url: string
@@ -84,6 +87,7 @@ export class SharedConfiguration implements DocumentStore {
     server: BoltServer,
     database: string | null,
     report: (line: string) => void,
+    signal: CommitSignal | null,
   ) {
     const { dataDir } = settings
     this.collections = collections
@@ -92,7 +96,8 @@ export class SharedConfiguration implements DocumentStore {
     this.ageMaxMs = settings.configStoreAgeMaxMs
     this.moveTimeMs = settings.databaseTimeMs
     this.stored = new ConfigurationStore(server, database)
-    this.elections = new LeaderElection(dataDir)
+    this.elections = signal === null ? null : new LeaderElection(dataDir, signal)
+    const allCommits = new CommitCount(dataDir)
     const commits = openSharedCounter(join(dataDir, CONFIGURATION_COMMIT_FILE))
     const endedSessions = openSharedCounter(join(dataDir, ENDED_SESSIONS_FILE))
     this.confirmed = openSharedCounter(join(dataDir, CONFIRMED_FILE))
@@ -105,20 +110,21 @@ export class SharedConfiguration implements DocumentStore {
       },
       written(documents) {
         if (documents.some(({ collection }) => isOfEndedSessions(collection))) endedSessions.increment()
+        allCommits.increment()
       },
     })
   }
 
   /**
    * Opens the copy, and makes it if the folder has none. Rejects with OperationalError if the setting is not valid, if the server cannot
-   * be reached for a first copy, or if the folder has a configuration of its own that cannot be moved to the server. `isPolling`: this
-   * process may be the one that looks for changes. Not a process that computes for seconds: the instance would stop answering.
+   * be reached for a first copy, or if the folder has a configuration of its own that cannot be moved to the server. `signal`: null:
+   * this process is not one that looks for changes, because it may compute for seconds: the instance would stop answering.
    */
   static async open(
     collections: Collections,
     settings: SharedConfigurationSettings,
     report: (line: string) => void,
-    isPolling = true,
+    signal: CommitSignal | null,
   ): Promise<SharedConfiguration> {
     const place = parseBoltUrl(settings.configStore)
     if (!place.ok) throw new OperationalError(`the setting config_store: ${place.error}`)
@@ -138,9 +144,9 @@ export class SharedConfiguration implements DocumentStore {
     const address = { url, username: username === '' ? null : username, password: username === '' ? null : password }
     // Without reports: the process that polls reports what it means for the instance.
     const server = new BoltServer(address, { limits })
-    const shared = new SharedConfiguration(collections, settings, server, database, report)
+    const shared = new SharedConfiguration(collections, settings, server, database, report, signal)
     try {
-      await shared.begin(isPolling)
+      await shared.begin()
     } catch (error) {
       await shared.close()
       if (error instanceof OperationalError) throw error
@@ -149,10 +155,10 @@ export class SharedConfiguration implements DocumentStore {
     return shared
   }
 
-  private async begin(isPolling: boolean): Promise<void> {
+  private async begin(): Promise<void> {
     // Version 0: another process may be making the copy.
     if ((this.copy.state()?.version ?? 0) === 0) await this.makeCopy()
-    if (!isPolling) return
+    if (this.elections === null) return
     let isFirst = true
     this.elections.campaign('configuration', () => {
       // No other process has followed the server since this instance was started.
@@ -392,21 +398,21 @@ export class SharedConfiguration implements DocumentStore {
       await this.stored.leaveLease(this.state.instance).catch(() => undefined)
     }
     await this.stored.close()
-    this.elections.close()
+    this.elections?.close()
   }
 }
 
 /**
  * Opens the shared configuration that the settings name; null: they name none, and the data folder has the configuration. Rejects with
- * OperationalError as `SharedConfiguration.open`, which explains `isPolling`.
+ * OperationalError as `SharedConfiguration.open`, which explains `signal`.
  */
 export async function openSharedConfiguration(
   collections: Collections,
   settings: SharedConfigurationSettings,
   report: (line: string) => void,
-  isPolling = true,
+  signal: CommitSignal | null,
 ): Promise<SharedConfiguration | null> {
-  if (settings.configStore !== '') return SharedConfiguration.open(collections, settings, report, isPolling)
+  if (settings.configStore !== '') return SharedConfiguration.open(collections, settings, report, signal)
   refuseCopy(collections)
   return null
 }

@@ -1,5 +1,7 @@
 // Delivers the events of all projects that have a sink: one delivery for each stream and provider. It follows the configuration,
 // and looks for new events when any process has committed.
+
+import type { CommitSignal, CommitSubscription } from '../../kernel/folder/commit-signal.ts'
 import type { Clock } from '../../kernel/time/clock.ts'
 import type { EventOutbox } from '../../store/outbox/outbox.ts'
 import type { EventStreamName } from '../envelope.ts'
@@ -10,15 +12,10 @@ import type { DeliveryTarget } from './delivery-target.ts'
 import { StatusBook } from './status-book.ts'
 import { StreamDelivery } from './stream-delivery.ts'
 
-/** Time between two looks at the commit counters, in milliseconds. A look takes less than a microsecond. */
-const POLL_MS = 25
-/** The same if there was no commit for `QUIET_MS`. */
-const QUIET_POLL_MS = 200
-const QUIET_MS = 5000
-/** The same without a sink. */
-const IDLE_POLL_MS = 500
-/** Projects are looked through at least this often, because a counter may be incremented before its commit. */
-const RESCAN_MS = 1000
+/** Without a commit, projects are looked through at most this often: a process may be killed between a commit and its count. */
+const RESCAN_MS = 500
+/** Delay before the sinks are loaded again, or a project is read again, after a failure. */
+const RETRY_MS = 1000
 /** Looking through the projects takes at most this share of a processor. */
 const SCAN_SHARE = 0.05
 
@@ -46,6 +43,7 @@ interface EventDispatcherDeps<S extends DeliveredStream = DeliveredStream> {
   onSinksChanged(listener: () => void): void
   /** Takes over the changes of other processes. Calls the listeners. */
   catchUp(): void
+  readonly signal: CommitSignal
   /** Differs after any process has committed to an environment with events. */
   commits(): number
   /** The providers of a sink in the newest configuration; null: the sink was deleted. */
@@ -77,16 +75,14 @@ export class EventDispatcher<S extends DeliveredStream = DeliveredStream> {
   private readonly statuses: StatusBook
   private readonly projects = new Map<string, ProjectDeliveries>()
   private readonly stopped = new Set<Promise<void>>()
-  private timer: ReturnType<typeof setTimeout> | null = null
+  private subscription: CommitSubscription | null = null
   private haveSinksChanged = true
   private commits = Number.NaN
-  /** When the last commit was noticed. */
-  private committedMs = 0
   private nextScanMs = 0
   /** After the sinks could not be loaded. */
   private nextApplyMs = 0
   private rescanMs = 0
-  private working: Promise<void> = Promise.resolve()
+  private working: Promise<void> | null = null
   private isClosing = false
 
   constructor(deps: EventDispatcherDeps<S>) {
@@ -98,22 +94,20 @@ export class EventDispatcher<S extends DeliveredStream = DeliveredStream> {
     })
     deps.onSinksChanged(() => {
       this.haveSinksChanged = true
-      // Does not wait for the next look, which may be late without a sink.
-      if (this.timer === null || this.isClosing) return
-      clearTimeout(this.timer)
-      this.timer = setTimeout(() => this.poll(), 0)
+      this.subscription?.lookWithin(0)
     })
   }
 
   /** Starts to deliver. */
   start(): void {
+    this.subscription = this.deps.signal.subscribe(() => this.poll())
     this.poll()
   }
 
   /** Stores the progress, and closes all connections. */
   async close(): Promise<void> {
     this.isClosing = true
-    if (this.timer !== null) clearTimeout(this.timer)
+    this.subscription?.close()
     await this.working
     for (const { deliveries } of this.projects.values())
       for (const { delivery } of deliveries.values()) this.finish(delivery.stop())
@@ -122,24 +116,30 @@ export class EventDispatcher<S extends DeliveredStream = DeliveredStream> {
   }
 
   private poll(): void {
-    this.timer = null
+    if (this.working !== null || this.isClosing) return
     this.deps.catchUp()
     if (!this.isDue()) {
-      this.timer = setTimeout(() => this.poll(), this.pollMs())
+      this.lookAgain()
       return
     }
-    this.working = this.look().catch((failure: unknown) =>
-      this.deps.log({ level: 'error', message: `events cannot be looked for: ${String(failure)}` }),
-    )
-    void this.working.then(() => {
-      if (!this.isClosing) this.timer = setTimeout(() => this.poll(), this.pollMs())
-    })
+    this.working = this.look()
+      .catch((failure: unknown) =>
+        this.deps.log({ level: 'error', message: `events cannot be looked for: ${String(failure)}` }),
+      )
+      .finally(() => {
+        this.working = null
+        this.lookAgain()
+      })
   }
 
-  private pollMs(): number {
-    if (this.haveSinksChanged) return POLL_MS
-    if (this.projects.size === 0) return IDLE_POLL_MS
-    return performance.now() - this.committedMs >= QUIET_MS ? QUIET_POLL_MS : POLL_MS
+  /** Without work the next look is after the next commit. */
+  private lookAgain(): void {
+    const nowMs = performance.now()
+    const dueMs = Math.min(
+      this.haveSinksChanged ? this.nextApplyMs : Number.POSITIVE_INFINITY,
+      this.deps.commits() === this.commits ? Number.POSITIVE_INFINITY : this.nextScanMs,
+    )
+    if (Number.isFinite(dueMs)) this.subscription?.lookWithin(dueMs - nowMs)
   }
 
   private isDue(): boolean {
@@ -155,7 +155,7 @@ export class EventDispatcher<S extends DeliveredStream = DeliveredStream> {
       await this.applySinks().catch((failure: unknown) => {
         // Tried again: without its sinks the process would deliver nothing until the next change of one.
         this.haveSinksChanged = true
-        this.nextApplyMs = performance.now() + RESCAN_MS
+        this.nextApplyMs = performance.now() + RETRY_MS
         throw failure
       })
       this.rescanMs = 0
@@ -163,7 +163,6 @@ export class EventDispatcher<S extends DeliveredStream = DeliveredStream> {
     const nowMs = performance.now()
     // Read before the projects: a commit in between is seen next time.
     const commits = this.deps.commits()
-    if (commits !== this.commits) this.committedMs = nowMs
     this.commits = commits
     this.rescanMs = nowMs + RESCAN_MS
     for (const [projectId, project] of this.projects) {
@@ -182,7 +181,7 @@ export class EventDispatcher<S extends DeliveredStream = DeliveredStream> {
     } catch (failure) {
       const message = 'the events of a project cannot be read'
       this.deps.log({ level: 'error', message, project: projectId, error: String(failure) })
-      this.nextScanMs = performance.now() + RESCAN_MS
+      this.nextScanMs = performance.now() + RETRY_MS
     }
   }
 

@@ -6,7 +6,7 @@ import { type LmdbFileOptions, openWhenUnwritten } from '../../store/lmdb/open-f
 import { EventsFolder } from '../../store/outbox/events-folder.ts'
 import type { EventOutbox } from '../../store/outbox/outbox.ts'
 import type { OutboxOptions } from '../../store/outbox/outbox-format.ts'
-import { openSharedCounter } from '../../store/process/shared-counter.ts'
+import { openCommitCounter } from '../../store/process/commit-counter.ts'
 
 /** Opens the folder of events when it is first needed: most installations have no event sink. */
 export class LazyEventsFolder {
@@ -17,7 +17,7 @@ export class LazyEventsFolder {
 
   constructor(dataDir: string, options: { sync: boolean } & OutboxOptions) {
     this.path = join(dataDir, EVENTS_FOLDER)
-    this.options = { ...options, commitCounter: openSharedCounter(join(dataDir, EVENTS_COMMIT_FILE)) }
+    this.options = { ...options, commitCounter: openCommitCounter(dataDir, EVENTS_COMMIT_FILE) }
   }
 
   /** Opens the folder, and creates it if necessary. Does not block the event loop. Rejects with OperationalError. */

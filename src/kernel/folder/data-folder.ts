@@ -52,6 +52,8 @@ export const CONFIGURATION_COMMIT_FILE = 'config.commit'
 export const CONFIRMED_FILE = 'config.confirmed'
 /** Shared counter with the time until which this instance has the lease of a shared configuration. */
 export const LEASE_FILE = 'config.lease'
+/** Shared counter of the commits of all processes to all environments, which is written when a process waits for one. */
+export const COMMIT_SIGNAL_FILE = 'commits.signal'
 /** Shared counter with the number of the last graph commit. */
 export const GRAPHS_COMMIT_FILE = 'graphs.commit'
 /** Shared counter with the number of the last commit of the folder of events. */

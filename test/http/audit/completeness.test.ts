@@ -11,6 +11,7 @@ import { sessionMethods } from '../../../src/mcp/session/session.ts'
 import { statelessMethods } from '../../../src/mcp/stateless/stateless.ts'
 import { LISTEN_METHOD } from '../../../src/mcp/stateless/subscriptions-listen.ts'
 import { tools } from '../../../src/mcp/tools.ts'
+import { untilCommitted } from '../../support/commits.ts'
 import { signIn } from '../../support/console-session.ts'
 import { type EventReceiver, receiverProvider, startReceiver } from '../../support/event-receiver.ts'
 import { auditedEvents, type SeenEvent, sinkBody } from '../../support/events.ts'
@@ -525,14 +526,10 @@ async function refusedEvent(): Promise<string> {
   const nodes = [{ type: 'Bike', external_id: 'refused' }]
   const captured = await service.ask('/capture/v1/nodes', { nodes })
   if (captured.status !== 200) throw new Error(captured.text)
-  const end = performance.now() + 60_000
-  for (;;) {
-    const { body, text } = await service.configure('GET', `event-sinks/${sink}/dead-letters`)
-    const [letter] = body.dead_letters as { readonly id: string }[]
-    if (letter !== undefined) return letter.id
-    if (performance.now() > end) throw new Error(`no event was refused: ${text}`)
-    await Bun.sleep(10)
-  }
+  const letters = async (): Promise<readonly { readonly id: string }[]> =>
+    (await service.configure('GET', `event-sinks/${sink}/dead-letters`)).body.dead_letters as { id: string }[]
+  await untilCommitted(service.dataDir, 'an event is refused', async () => (await letters()).length > 0)
+  return (await letters())[0]!.id
 }
 
 /** The documents that samples refer to, in a project of their own: a project may have one MCP server and one event sink. */
@@ -544,7 +541,7 @@ async function sampleContext(): Promise<void> {
   }
   const organization = service.app.organizationId
   const project = await make('projects', { organization_id: organization, name: 'samples', region: 'local' })
-  while ((await service.configure('GET', `projects/${project}`)).body.ikg_status === 'PENDING') await Bun.sleep(5)
+  await service.provisioned(project)
   const application = await make('applications', { project_id: project, name: 'samples' })
   const agent = { application_id: application, name: 'samples', api_permissions: ['CIQ'] }
   const introspect = {

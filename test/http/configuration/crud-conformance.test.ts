@@ -101,16 +101,11 @@ async function withOne(kind: ConfigKind, sample: Sample, use: (one: CreatedDocum
   expect([created.status, created.text]).toEqual([201, expect.any(String)])
   const id = created.body.id as string
   try {
-    if (kind.path === 'projects') await provisioned(id)
+    if (kind.path === 'projects') await service.provisioned(id)
     await use({ id, name, created, path: `${kind.path}/${id}` })
   } finally {
     await service.configure('DELETE', `${kind.path}/${id}`)
   }
-}
-
-/** A project leaves PENDING by itself. */
-async function provisioned(id: string): Promise<void> {
-  while ((await call('GET', `projects/${id}`)).body.ikg_status === 'PENDING') await Bun.sleep(2)
 }
 
 /** Undefined members are removed before serialisation. */

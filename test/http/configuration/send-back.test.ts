@@ -78,7 +78,7 @@ describe.each(kinds.map((kind): [string, ConfigKind] => [kind.path, kind]))('a d
         const id = await made(path, { name: `sent-${++names}`, ...body })
         const at = `${path}/${id}`
         try {
-          if (path === 'projects') while ((await service.configure('GET', at)).body.ikg_status === 'PENDING');
+          if (path === 'projects') await service.provisioned(id)
           const before = await service.configure('GET', at)
           const read = before.body as DocumentFields
           const fixed = Object.keys(kind.createSchema.shape).filter(
@@ -173,7 +173,7 @@ describe('a document whose check fails by now', () => {
       region: 'local',
       db_connection: { ...connection, alias_mapping: 'eu=db-eu&us=db-us' },
     })
-    while ((await service.configure('GET', `projects/${project_id}`)).body.ikg_status === 'PENDING');
+    await service.provisioned(project_id)
     const policy = JSON.stringify({
       meta: { policy_version: '3.0-kbac' },
       subject: { type: 'Person' },

@@ -1,5 +1,6 @@
 // Who may call the routes of event sinks: each route with each kind of credential. A route without a row fails.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { untilCommitted } from '../../support/commits.ts'
 import { type ContextService, startContextService } from '../../support/context-service.ts'
 import { type EventReceiver, receiverProvider, startReceiver } from '../../support/event-receiver.ts'
 import { sinkBody } from '../../support/events.ts'
@@ -34,14 +35,10 @@ async function furnish(id: string, key: string): Promise<Project> {
   const body = { nodes: [{ type: 'Car', external_id: 'bad' }] }
   const captured = await service.send('/capture/v1/nodes', { headers: { 'x-svc-clientkey': key }, body })
   expect(captured.status, captured.text).toBe(200)
-  const end = performance.now() + 60_000
-  for (;;) {
-    const { body: page } = await service.configure('GET', `event-sinks/${sink}/dead-letters`)
-    const [letter] = page.dead_letters as { id: string }[]
-    if (letter !== undefined) return { id, sink, letter: letter.id }
-    if (performance.now() > end) throw new Error('there is no dead letter')
-    await Bun.sleep(10)
-  }
+  const letters = async (): Promise<readonly { readonly id: string }[]> =>
+    (await service.configure('GET', `event-sinks/${sink}/dead-letters`)).body.dead_letters as { id: string }[]
+  await untilCommitted(service.dataDir, 'there is a dead letter', async () => (await letters()).length > 0)
+  return { id, sink, letter: (await letters())[0]!.id }
 }
 
 type Headers = Readonly<Record<string, string>>
@@ -59,7 +56,7 @@ beforeAll(async () => {
   own = await furnish(service.projectId, service.key)
   const organization_id = service.app.organizationId
   const project_id = await create('projects', { organization_id, name: 'second', region: 'local' })
-  while ((await service.configure('GET', `projects/${project_id}`)).body.ikg_status !== 'ACTIVE') await Bun.sleep(5)
+  await service.provisioned(project_id)
   const application_id = await create('applications', { project_id, name: 'second' })
   const api_permissions = ['Capture', 'CIQ', 'Authorization', 'ReadAuthZConfigs', 'ReadDataSchema', 'Audit']
   const application_agent_id = await create('application-agents', { application_id, name: 'second', api_permissions })

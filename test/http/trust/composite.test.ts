@@ -21,7 +21,7 @@ it('scores the nodes of all locations', async () => {
     region: 'local',
     db_connection: { url: 'lmdb:', composite_db_name: 'whole', alias_mapping: 'eu=db-eu&us=db-us' },
   })
-  while ((await service.configure('GET', `projects/${project}`)).body.ikg_status !== 'ACTIVE') await Bun.sleep(5)
+  await service.provisioned(project!)
   const { id: application } = await create('applications', { project_id: project, name: 'app' })
   const agent = { application_id: application, name: 'agent', api_permissions: ['Capture'] }
   const { id: application_agent_id } = await create('application-agents', agent)

@@ -7,6 +7,7 @@ import { projectFolderName } from '../../../src/store/tenancy/project-folders.ts
 import { readAuditLogs } from '../../support/audit-logs.ts'
 import { childrenOf } from '../../support/child-processes.ts'
 import { killAll } from '../../support/cli-process.ts'
+import { untilCommitted } from '../../support/commits.ts'
 import { HttpConnection } from '../../support/http-connection.ts'
 import { captured, makeProject, startWorkers } from '../../support/worker-fixture.ts'
 
@@ -25,13 +26,8 @@ it('deletes the graphs of a project after their records are sealed, if the seali
   const graphs = join(data, 'projects', projectFolderName(project.id))
   await captured(first, project, 'nodes', { nodes: [{ type: 'Page', external_id: 'first' }] })
   first.close()
-  const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
-    const end = performance.now() + 120_000
-    while (!(await condition())) {
-      if (performance.now() > end) throw new Error('it did not happen')
-      await Bun.sleep(100)
-    }
-  }
+  const until = (condition: () => boolean | Promise<boolean>): Promise<void> =>
+    untilCommitted(data, 'the records are sealed', condition)
   const pages = async (): Promise<string[]> => {
     const log = (await readAuditLogs(data)).get(project.id)
     expect(log?.problems ?? []).toEqual([])

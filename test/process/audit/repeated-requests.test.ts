@@ -6,6 +6,7 @@ import { Random, testSeed } from '../../generate/random.ts'
 import { readAuditLogs } from '../../support/audit-logs.ts'
 import { childrenOf } from '../../support/child-processes.ts'
 import { killAll, runCommand, type Server, startServer } from '../../support/cli-process.ts'
+import { untilCommitted } from '../../support/commits.ts'
 import { createFleet } from '../../support/fleet.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -77,15 +78,16 @@ async function capture({ url }: Server, key: string, name: string): Promise<Answ
 
 /** The number of records of each captured element, when there is a record of each of these. */
 async function sealedCaptures(data: string, elements: readonly string[]): Promise<ReadonlyMap<string, number>> {
-  for (;;) {
-    const counts = new Map<string, number>()
+  const counts = new Map<string, number>()
+  await untilCommitted(data, `there are records of ${elements.join(', ')}`, async () => {
+    counts.clear()
     for (const { entries } of (await readAuditLogs(data)).values())
       for (const { type, subject } of entries) {
         if (type !== 'svc.audit.capture.upsert.node') continue
         const name = subject.replace('nodes/Car/', '')
         counts.set(name, (counts.get(name) ?? 0) + 1)
       }
-    if (elements.every((name) => counts.has(name))) return counts
-    await Bun.sleep(100)
-  }
+    return elements.every((name) => counts.has(name))
+  })
+  return counts
 }

@@ -3,6 +3,7 @@ import { globSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { killAll, runCommand, startServer } from '../../support/cli-process.ts'
+import { untilCommitted } from '../../support/commits.ts'
 import { removeTemporaryFolders, temporaryFolder } from '../../support/temporary-folder.ts'
 
 afterAll(async () => {
@@ -22,8 +23,7 @@ test('sealing begins without a restart when what prevented it is gone', async ()
   await Bun.sleep(1000)
   rmSync(join(data, 'audit'))
   const published = (): string[] => globSync('audit/logs/*/*/checkpoint', { cwd: data })
-  for (const endMs = performance.now() + 60_000; published().length === 0 && performance.now() < endMs; )
-    await Bun.sleep(100)
+  await untilCommitted(data, 'a checkpoint is published', () => published().length > 0)
   expect(published()).toHaveLength(1)
   expect(await server.kill('SIGTERM')).toBe(0)
   expect(failures()).toBe(1)

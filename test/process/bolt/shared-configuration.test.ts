@@ -10,6 +10,7 @@ import type { DocumentTransaction } from '../../../src/kernel/folder/document-st
 import { defaultSettings } from '../../../src/settings.ts'
 import { type Collections, openCollections } from '../../../src/store/documents/collections.ts'
 import { endCopy, openOwnCollections } from '../../../src/store/documents/document-copy.ts'
+import { CommitWaiter } from '../../../src/store/process/commit-waiter.ts'
 import { CounterpartMissing } from '../../support/counterparts/install.ts'
 import { type Neo4jServer, startNeo4j } from '../../support/counterparts/neo4j.ts'
 import { startCutProxy } from '../../support/cut-proxy.ts'
@@ -51,7 +52,8 @@ async function startInstance(dataDir = join(temporaryFolder(), 'data'), configSt
   const reports: string[] = []
   let shared: SharedConfiguration
   try {
-    shared = await SharedConfiguration.open(collections, settings, (line) => reports.push(line), true)
+    const signal = new CommitWaiter(dataDir)
+    shared = await SharedConfiguration.open(collections, settings, (line) => reports.push(line), signal)
   } catch (failure) {
     await collections.close()
     throw failure
@@ -360,7 +362,7 @@ test('a process that computes for long does not look for changes', async (contex
   const serving = await startInstance()
   const { dataDir } = serving
   const settings = { ...patientSettings, dataDir, configStore: neo4j.url }
-  const lane = await SharedConfiguration.open(serving.collections, settings, () => undefined, false)
+  const lane = await SharedConfiguration.open(serving.collections, settings, () => undefined, null)
   await expect.poll(() => lane.recent()).toBe(null)
   await serving.shared.close()
   await expect.poll(() => lane.notReadyReason()).toContain('too old')
@@ -434,7 +436,7 @@ test('a command finds out whether another instance runs, also if its own was kil
   const other = await startInstance()
   const collections = openCollections(join(first.dataDir, 'config'), { sync: false })
   const settings = { ...patientSettings, dataDir: first.dataDir, configStore: neo4j.url }
-  const command = await SharedConfiguration.open(collections, settings, () => undefined, false)
+  const command = await SharedConfiguration.open(collections, settings, () => undefined, null)
   expect(await command.isAnotherRunning()).toBe(true)
   await other.close()
   expect(await command.isAnotherRunning()).toBe(false)

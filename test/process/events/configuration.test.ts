@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createApp } from '../../../src/app.ts'
+import { untilCommitted } from '../../support/commits.ts'
 import { addSink, eventsLike, eventsOf, sinkBody } from '../../support/events.ts'
 import { startService, type TestService } from '../../support/service.ts'
 
@@ -173,7 +174,7 @@ describe('a project without a sink', () => {
       app.eventStreams.withStreams(service.projectId, async (found) =>
         found.find(({ source }) => source === 'activity')!.outbox.streams(),
       )
-    while ((await streams()).length > 1) await Bun.sleep(5)
+    await untilCommitted(service.dataDir, 'the stream is removed', async () => (await streams()).length === 1)
     expect(await streams()).toEqual([service.projectId])
     await app.close()
   })

@@ -1,5 +1,6 @@
 // Events that a provider refuses for good: listed, read, sent again and deleted over HTTP, while the dispatcher runs.
 import { afterEach, describe, expect, test } from 'vitest'
+import { untilCommitted } from '../../support/commits.ts'
 import { type EventReceiver, receiverProvider, startReceiver } from '../../support/event-receiver.ts'
 import { addSink } from '../../support/events.ts'
 import { startService, type TestResponse, type TestService } from '../../support/service.ts'
@@ -46,13 +47,12 @@ async function list(query = ''): Promise<{ readonly letters: readonly Letter[]; 
 }
 
 async function untilListed(count: number): Promise<readonly Letter[]> {
-  const end = performance.now() + 60_000
-  for (;;) {
-    const { letters } = await list('?page_size=500')
-    if (letters.length === count) return letters
-    if (performance.now() > end) throw new Error(`there are ${letters.length} dead letters`)
-    await Bun.sleep(10)
-  }
+  let letters: readonly Letter[] = []
+  await untilCommitted(service.dataDir, `there are ${count} dead letters`, async () => {
+    letters = (await list('?page_size=500')).letters
+    return letters.length === count
+  })
+  return letters
 }
 
 describe('dead letters', () => {
@@ -112,11 +112,8 @@ describe('dead letters', () => {
       { requested: 1, refused: [reason('main.1.none-1'), reason('garbage')] },
     ])
     // It is refused again, and stays.
-    const end = performance.now() + 60_000
-    for (let read = await call('GET', `/${ids[0]}`); read.body.attempts !== 2; read = await call('GET', `/${ids[0]}`)) {
-      if (performance.now() > end) throw new Error(`it was not sent again: ${read.text}`)
-      await Bun.sleep(10)
-    }
+    const isSentAgain = async (): Promise<boolean> => (await call('GET', `/${ids[0]}`)).body.attempts === 2
+    await untilCommitted(service.dataDir, 'it is sent again', isSentAgain)
     expect((await call('GET', `/${ids[0]}`)).body.is_requested).toBe(false)
     receiver.answer = () => 200
     expect((await call('POST', '', { provider_id: 'main' })).body).toEqual({ requested: 3, refused: [] })

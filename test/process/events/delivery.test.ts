@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { childrenOf } from '../../support/child-processes.ts'
 import { killAll, runCommand, type Server, startServer } from '../../support/cli-process.ts'
+import { untilCommitted } from '../../support/commits.ts'
 import { checkOrder, type EventReceiver, receiverProvider, startReceiver } from '../../support/event-receiver.ts'
 import { sinkBody } from '../../support/events.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -46,7 +47,9 @@ async function createClient(more: Readonly<Record<string, string>> = {}): Promis
   }
   const project = await call(server, 'POST', 'projects', { organization_id, name: 'fleet', region: 'local' })
   const projectId = project.id as string
-  while ((await call(server, 'GET', `projects/${projectId}`)).ikg_status !== 'ACTIVE') await Bun.sleep(10)
+  const isActive = async (): Promise<boolean> =>
+    (await call(server, 'GET', `projects/${projectId}`)).ikg_status === 'ACTIVE'
+  await untilCommitted(data, 'the project is provisioned', isActive)
   const application = await call(server, 'POST', 'applications', { project_id: projectId, name: 'shop' })
   const agent = { application_id: application.id, name: 'shop-agent', api_permissions: ['Capture'] }
   const application_agent_id = (await call(server, 'POST', 'application-agents', agent)).id

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { killAll, runCommand, type Server, startCommand, startServer } from '../../support/cli-process.ts'
+import { untilCommitted } from '../../support/commits.ts'
 import { type EventReceiver, receiverProvider, startReceiver } from '../../support/event-receiver.ts'
 import { sinkBody } from '../../support/events.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -48,7 +49,8 @@ beforeAll(async () => {
   const { organization_id } = made
   project = (await call('projects', { organization_id, name: 'fleet', region: 'local' })).id as string
   empty = (await call('projects', { organization_id, name: 'empty', region: 'local' })).id as string
-  while ((await call(`projects/${project}`)).ikg_status !== 'ACTIVE') await Bun.sleep(10)
+  const isActive = async (): Promise<boolean> => (await call(`projects/${project}`)).ikg_status === 'ACTIVE'
+  await untilCommitted(data, 'the project is provisioned', isActive)
   const application_id = (await call('applications', { project_id: project, name: 'shop' })).id
   const agent = { application_id, name: 'shop-agent', api_permissions: ['Capture'] }
   const application_agent_id = (await call('application-agents', agent)).id

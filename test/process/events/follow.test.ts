@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { payloadSchema } from '../../../src/events/event-types.ts'
 import { Random, testSeed } from '../../generate/random.ts'
+import { untilCommitted } from '../../support/commits.ts'
 import { type EventReceiver, receiverProvider, startReceiver } from '../../support/event-receiver.ts'
 import { addSink, changeProvider, envelopeFaults } from '../../support/events.ts'
 import { startService, type TestService } from '../../support/service.ts'
@@ -154,11 +155,7 @@ describe('following events', () => {
         service.projectId,
         async ([graph]) => graph?.outbox.status(graph.name)?.oldest === null,
       )
-    const end = performance.now() + 60_000
-    while (!(await trimmed())) {
-      if (performance.now() > end) throw new Error('the outbox is not trimmed')
-      await Bun.sleep(5)
-    }
+    await untilCommitted(service.dataDir, 'the outbox is trimmed', trimmed)
     const old = Buffer.from(JSON.stringify([['graph/default', 1]])).toString('base64url')
     expect(await follow(sink, { position: old })).toMatchObject({ events: [], missed: 2 })
     expect(await follow(sink, { start: 'oldest' })).toMatchObject({ events: [], missed: 0 })

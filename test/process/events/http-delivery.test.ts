@@ -7,6 +7,7 @@ import type { DeliveryState } from '../../../src/events/event-sink.ts'
 import { defaultSettings } from '../../../src/settings.ts'
 import type { EventOutbox } from '../../../src/store/outbox/outbox.ts'
 import { Random, testSeed } from '../../generate/random.ts'
+import { untilCommitted } from '../../support/commits.ts'
 import {
   type AcceptedEvent,
   checkOrder,
@@ -69,13 +70,12 @@ async function statusOf(provider: string): Promise<StoredStatus | undefined> {
 
 /** Resolves when the stored status of the provider fulfils the condition, or rejects after 60 s. */
 async function untilStatus(provider: string, condition: (status: StoredStatus) => boolean): Promise<StoredStatus> {
-  const end = performance.now() + 60_000
-  for (;;) {
-    const status = await statusOf(provider)
-    if (status !== undefined && condition(status)) return status
-    if (performance.now() > end) throw new Error(`the status is ${JSON.stringify(status)}`)
-    await Bun.sleep(20)
-  }
+  let status: StoredStatus | undefined
+  await untilCommitted(service.dataDir, `a status of ${provider}`, async () => {
+    status = await statusOf(provider)
+    return status !== undefined && condition(status)
+  })
+  return status!
 }
 
 /** Calls `work` with the outbox of the graph. */
@@ -89,11 +89,8 @@ async function inGraph<T>(work: (outbox: EventOutbox, name: string) => T | Promi
 
 /** Resolves when the outbox of the graph contains no event, or rejects after 60 s. */
 async function untilEmpty(): Promise<void> {
-  const end = performance.now() + 60_000
-  while ((await inGraph((outbox, name) => outbox.status(name)?.oldest)) !== null) {
-    if (performance.now() > end) throw new Error('the outbox is not trimmed')
-    await Bun.sleep(20)
-  }
+  const isEmpty = async (): Promise<boolean> => (await inGraph((outbox, name) => outbox.status(name)?.oldest)) === null
+  await untilCommitted(service.dataDir, 'the outbox is trimmed', isEmpty)
 }
 
 describe('delivery', () => {
@@ -286,7 +283,7 @@ describe('delivery', () => {
     for (let i = 0; i < 30; i++) await capture(`c${i}`)
     await untilStatus('main', (status) => status.skipped > 0)
     const pendingBytes = (): Promise<number> => inGraph((outbox, name) => outbox.status(name)?.pendingBytes ?? 0)
-    while ((await pendingBytes()) > 3000) await Bun.sleep(10)
+    await untilCommitted(service.dataDir, 'the backlog is dropped', async () => (await pendingBytes()) <= 3000)
     receiver.start()
     await receiver.until(has('c29'))
     const [gap, ...rest] = receiver.accepted
@@ -533,16 +530,12 @@ describe('change data capture that starts with a snapshot', () => {
       { eventDelivery, log: () => {}, sync: false },
     )
     await receiver.until(has('later', 'c1199'))
-    const end = performance.now() + 60_000
     const isComplete = (): Promise<boolean> =>
       app.eventStreams.withStreams(projectId, async (streams) => {
         const graph = streams.find(({ source }) => source === 'graph')
         return graph?.outbox.cursors(graph.name).get('main')?.snapshot === 'complete'
       })
-    while (!(await isComplete())) {
-      if (performance.now() > end) throw new Error('the snapshot is not complete')
-      await Bun.sleep(20)
-    }
+    await untilCommitted(app.settings.dataDir, 'the snapshot is complete', isComplete)
     await app.close()
     const sent = snapshotEvents(receiver.accepted)
     expect(carsOf(sent).size).toBeGreaterThanOrEqual(1200)

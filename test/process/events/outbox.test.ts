@@ -11,6 +11,7 @@ import { EventsFolder } from '../../../src/store/outbox/events-folder.ts'
 import { openCatalog } from '../../../src/store/tenancy/catalog.ts'
 import { Random, testSeed } from '../../generate/random.ts'
 import { killAll, runCommand, type Server, startServer } from '../../support/cli-process.ts'
+import { untilCommitted } from '../../support/commits.ts'
 import { changeProvider, sinkBody } from '../../support/events.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -52,7 +53,9 @@ async function setUp(first: (data: string) => Promise<Server>): Promise<{ setup:
   const create = async (kind: string, body: object): Promise<Record<string, unknown>> =>
     call(server, 'POST', kind, body)
   const project = (await create('projects', { organization_id, name: 'fleet', region: 'local' })).id as string
-  while ((await call(server, 'GET', `projects/${project}`)).ikg_status !== 'ACTIVE') await Bun.sleep(10)
+  const isActive = async (): Promise<boolean> =>
+    (await call(server, 'GET', `projects/${project}`)).ikg_status === 'ACTIVE'
+  await untilCommitted(data, 'the project is provisioned', isActive)
   const application_id = (await create('applications', { project_id: project, name: 'shop' })).id
   const agent = { application_id, name: 'shop-agent', api_permissions: ['Capture', 'Authorization'] }
   const application_agent_id = (await create('application-agents', agent)).id

@@ -5,6 +5,7 @@ import type { App } from '../../../src/app.ts'
 import { createApp } from '../../../src/app.ts'
 import { defaultSettings } from '../../../src/settings.ts'
 import type { EventOutbox } from '../../../src/store/outbox/outbox.ts'
+import { untilCommitted } from '../../support/commits.ts'
 import { type EventReceiver, receiverProvider, startReceiver } from '../../support/event-receiver.ts'
 import { addSink, sinkBody } from '../../support/events.ts'
 import { startService, type TestService } from '../../support/service.ts'
@@ -73,13 +74,8 @@ function inGraph<T>(work: (outbox: EventOutbox, name: string) => T | Promise<T>)
   })
 }
 
-async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + 60_000
-  while (!(await condition())) {
-    if (performance.now() > end) throw new Error(`${what} did not happen`)
-    await Bun.sleep(10)
-  }
-}
+const until = (what: string, condition: () => Promise<boolean>): Promise<void> =>
+  untilCommitted(service.dataDir, what, condition)
 
 const subjects = ({ accepted }: EventReceiver): string[] =>
   accepted.map(({ subject }) => subject.replace('nodes/Car/', ''))

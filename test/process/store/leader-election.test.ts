@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
+import { CommitWaiter } from '../../../src/store/process/commit-waiter.ts'
 import { LeaderElection } from '../../../src/store/process/leader-election.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -54,15 +55,15 @@ it('one process has a task, and when it is killed another takes it over', async 
 it('a free task is won at once, each task separately, and released when the process is done', () => {
   const folder = temporaryFolder()
   const done: string[] = []
-  const one = new LeaderElection(folder)
+  const one = new LeaderElection(folder, new CommitWaiter(folder))
   one.campaign('provisioning', () => done.push('one provisions'))
-  const other = new LeaderElection(folder)
+  const other = new LeaderElection(folder, new CommitWaiter(folder))
   other.campaign('provisioning', () => done.push('never'))
   other.campaign('sweeping', () => done.push('other sweeps'))
   expect(done).toEqual(['one provisions', 'other sweeps'])
   other.close()
   one.close()
-  const third = new LeaderElection(folder)
+  const third = new LeaderElection(folder, new CommitWaiter(folder))
   third.campaign('provisioning', () => done.push('third provisions'))
   expect(done.at(-1)).toBe('third provisions')
   third.close()

@@ -17,7 +17,7 @@ beforeAll(async () => {
     (await service.configure('POST', kind, body)).body as { id: string; api_key: string }
   const { organizationId } = service.app
   const { id } = await create('projects', { organization_id: organizationId, name: 'other', region: 'local' })
-  while ((await service.configure('GET', `projects/${id}`)).body.ikg_status !== 'ACTIVE') await Bun.sleep(5)
+  await service.provisioned(id)
   const application = await create('applications', { project_id: id, name: 'other' })
   const permissions = ['Authorization', 'Capture']
   const agent = await create('application-agents', {

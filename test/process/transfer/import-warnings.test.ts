@@ -37,7 +37,7 @@ beforeAll(async () => {
   const organization_id = (await service.configure('GET', `projects/${projectId}`)).body.organization_id
   const made = await service.configure('POST', 'projects', { organization_id, name: 'empty', region: 'eu-west' })
   other = String(made.body.id)
-  while ((await service.configure('GET', `projects/${other}`)).body.ikg_status !== 'ACTIVE') await Bun.sleep(5)
+  await service.provisioned(other)
   await storePolicy('good', decision('MATCH (subject:Author {email: $mail})-[:WROTE]->(resource:Page {title: "x"})'))
   await storePolicy(
     'misspelt',

@@ -6,6 +6,7 @@ import { BackupSchedule } from '../../../src/backup/backup-schedule.ts'
 import { BACKUP_RECORD_FILE } from '../../../src/kernel/folder/data-folder.ts'
 import { systemClock } from '../../../src/kernel/time/clock.ts'
 import type { Settings } from '../../../src/settings.ts'
+import { CommitWaiter } from '../../../src/store/process/commit-waiter.ts'
 import { removeTemporaryFolders, temporaryFolder } from '../../support/temporary-folder.ts'
 
 afterAll(removeTemporaryFolders)
@@ -24,6 +25,7 @@ test('a record that cannot be written is logged once, and starts no job', async 
       backupTo: '/b',
       backupFolder: '',
     } as Settings,
+    signal: new CommitWaiter(dataDir),
     clock: systemClock,
     log: (line) => lines.push(line),
     madeBy: 'test',
