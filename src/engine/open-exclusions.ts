@@ -803,10 +803,7 @@ class NullRun {
     if (name === 'valuetype') return mapped(decidedOn(values[0]!), (value) => (value === null ? 'NULL' : UNKNOWN))
     const [first = ANY_VALUE, second] = values
     if (name === 'nullif' && second !== undefined) {
-      return this.claimed(
-        expression,
-        combined(first, second, (l) => [l === null ? null : UNKNOWN]),
-      )
+      return this.claimed(expression, combined(first, second, unlessEqual))
     }
     const apply = unaryFunctions[name]
     if (apply !== undefined && second === undefined) return this.claimed(expression, mapped(first, apply))
@@ -890,7 +887,6 @@ function listed(rows: NullChanges, item: NullChanges): NullChanges {
       ...one,
       before: UNKNOWN,
       after: one.after === null ? WITH_NULL : UNKNOWN,
-      isDirect: false,
     }),
   )
   return distinct([...collected(rows, EMPTY), ...items])
@@ -958,6 +954,12 @@ function sliceOf(list: AbstractValue, bound: AbstractValue): readonly AbstractVa
 
 function anyOf(left: AbstractValue, right: AbstractValue): readonly AbstractValue[] {
   return [left === null || right === null ? null : UNKNOWN]
+}
+
+/** `nullIf`: a value is never equal to null. */
+function unlessEqual(left: AbstractValue, right: AbstractValue): readonly AbstractValue[] {
+  if (left === null || right === null) return [left]
+  return left === UNKNOWN || right === UNKNOWN ? [UNKNOWN, null] : [left === right ? null : left]
 }
 
 function textTest(left: AbstractValue, right: AbstractValue): readonly AbstractValue[] {

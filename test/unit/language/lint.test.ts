@@ -375,6 +375,7 @@ describe('an exclusion that a null turns off', () => {
     // Their authors have decided what a null means.
     '$app IS NULL OR NOT EXISTS { (subject)-[k:KNOWS]->(resource) WHERE k.app = $app }',
     'NOT coalesce(resource.blocked, false)',
+    'NOT coalesce($app IN [(subject)-[k:KNOWS]->(resource) | k.app], false)',
     'CASE WHEN resource.blocked IS NULL THEN true ELSE NOT resource.blocked END',
     // An element of the pattern without the property does not match it.
     'NOT EXISTS { (subject)-[k:KNOWS]->(x) WHERE k.app = x.app }',
