@@ -748,17 +748,17 @@ class NullRun {
     const inner = new NameScope(scope, [[variable.text, this.declared(expression, items.item)]])
     const test = where === null ? ANY_VALUE : this.filter(expression, where, inner)
     const any = folded(test, false, either)
-    // Of two items one is left.
-    const one = test.flatMap(({ before, after, causes }): NullChanges => {
-      return before === true && after !== true && causes !== null
-        ? [{ before: false, after: true, causes, isDirect: false }]
-        : []
+    // Of two items one is left, or a second one is there.
+    const single = test.flatMap(({ before, after, causes }): NullChanges => {
+      const isLost = before === true && after !== true
+      const isChanged = causes !== null && isLost !== (before !== true && after === true)
+      return isChanged ? [{ before: !isLost, after: isLost, causes, isDirect: false }] : []
     })
     const whole = {
       any,
       none: negated(any),
       all: folded(test, true, both),
-      single: distinct([...any, ...(test.some(({ after }) => after === true) ? one : [])]),
+      single: distinct([...any, ...(test.some(({ after }) => after === true) ? single : [])]),
     }[quantifier]
     const empty = quantifier === 'all' || quantifier === 'none'
     const changes = this.ofList(expression, items.list, truths(whole), () => empty)
