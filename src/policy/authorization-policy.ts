@@ -16,7 +16,7 @@ import { literalIssues } from './condition-findings.ts'
 import { policyDocument } from './context-document.ts'
 import { parseDocument } from './document-json.ts'
 import { policyLabelIssues } from './filter-labels.ts'
-import type { NameSource } from './name-warnings.ts'
+import { type NameSource, nameWarnings, policyWarnings } from './name-warnings.ts'
 import { isContextPolicy, isContextVersion } from './policy-header.ts'
 
 /** Name of the kind. */
@@ -82,10 +82,6 @@ export function authorizationPolicies(
       const issues = locationIssues(compiled.value, new Set(locationsOf(parent)))
       return issues.length === 0 ? ok({ fields: stored }) : err({ kind: 'invalid', issues })
     },
-    async warnings(document) {
-      // A library that decides does not load the analyses.
-      const { nameWarnings, policyWarnings } = await import('./name-warnings.ts')
-      return await nameWarnings(names, document.project_id, (unknown) => policyWarnings(document, unknown))
-    },
+    warnings: (document) => nameWarnings(names, document.project_id, (unknown) => policyWarnings(document, unknown)),
   }
 }

@@ -2,7 +2,6 @@
 // come later, but most often the name is misspelt (docs/decisions/0008-policy-filters-and-parameters.md). Policies are also warned
 // about an exclusion that a null turns off, and about a subject that the caller chooses.
 import type { DocumentFields, StoredDocument } from '../config/kind.ts'
-import { openExclusionsIn } from '../engine/open-exclusions.ts'
 import { readGraph } from '../engine/read-graph.ts'
 import type { GraphStore } from '../engine/store.ts'
 import { type NamedSymbol, UnknownSymbols, unknownSymbolWarnings } from '../engine/unknown-symbols.ts'
@@ -11,7 +10,7 @@ import { ThrownServiceError } from '../kernel/errors.ts'
 import { callerChoices } from './caller-identity.ts'
 import type { ContextPolicy } from './compile-context.ts'
 import { compiledContextPolicy, compiledDecisionPolicy } from './compiled-policies.ts'
-import { findingsIn } from './condition-findings.ts'
+import { exclusionWarnings } from './condition-findings.ts'
 import { readsOf } from './context-filter.ts'
 import { parseDocument } from './document-json.ts'
 import { type PathElementKind, parsePath } from './element-path.ts'
@@ -54,10 +53,7 @@ export async function nameWarnings(
 export function policyWarnings({ fields }: StoredDocument, unknown: UnknownSymbols): readonly string[] {
   const json = parseDocument(fields.policy as string, 'policy')
   if (!json.ok) return []
-  const others = [
-    ...findingsIn(json.value, 'open-exclusion', openExclusionsIn),
-    ...identityWarnings(fields, json.value),
-  ]
+  const others = [...exclusionWarnings(json.value), ...identityWarnings(fields, json.value)]
   if (!unknown.isMeaningful) return others
   const names = isContextVersion(json.value)
     ? contextPolicyWarnings(fields, json.value, unknown)
