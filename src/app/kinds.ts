@@ -4,6 +4,7 @@ import { locationsOf } from '../config/db-connection.ts'
 import type { ConfigKind, DocumentFields, StoredDocument } from '../config/kind.ts'
 import { type ProjectKindsDeps, projectKinds } from '../config/project-kinds.ts'
 import { knowledgeQueries } from '../context-query/knowledge-query.ts'
+import { queryWarningsBy } from '../context-query/query-warnings.ts'
 import { eventSinks } from '../events/event-sink.ts'
 import { agentCredentials } from '../identity/agent-credential.ts'
 import { serviceAccountCredentials, serviceAccounts } from '../identity/service-account-kinds.ts'
@@ -13,7 +14,7 @@ import { entityMatchingPipelines } from '../matching/entity-matching-pipeline.ts
 import { mcpServers } from '../mcp/server-config.ts'
 import { externalDataResolvers } from '../pip/external-data-resolver.ts'
 import { authorizationPolicies } from '../policy/authorization-policy.ts'
-import type { NameSource } from '../policy/name-warnings.ts'
+import { type NameSource, policyWarningsBy } from '../policy/name-warnings.ts'
 import type { Settings } from '../settings.ts'
 import { trustScoreProfiles } from '../trust/trust-score-profile.ts'
 import type { Upstream } from '../upstream/client.ts'
@@ -85,7 +86,7 @@ export function declaredKinds(settings: Settings): readonly ConfigKind[] {
 /** Returns the kinds whose documents name what is in the graph. `names`: the graphs that their names are compared with. */
 export function policyKinds({ policyTextMax }: Settings, names: NameSource): readonly ConfigKind[] {
   return [
-    authorizationPolicies(policyTextMax, (project) => locationsOf(project).keys(), names),
-    knowledgeQueries(policyTextMax, names),
+    authorizationPolicies(policyTextMax, (project) => locationsOf(project).keys(), policyWarningsBy(names)),
+    knowledgeQueries(policyTextMax, queryWarningsBy(names)),
   ]
 }

@@ -2,32 +2,21 @@
 // stored.
 
 import { z } from 'zod'
-import {
-  type ConfigKind,
-  type ConfigReader,
-  envelope,
-  envelopeUpdate,
-  projectsKind,
-  queriesKind,
-  reference,
-  type StoredDocument,
-} from '../config/kind.ts'
-import type { UnknownSymbols } from '../engine/unknown-symbols.ts'
+import { type ConfigKind, envelope, envelopeUpdate, projectsKind, queriesKind, reference } from '../config/kind.ts'
 import { err, ok } from '../kernel/result.ts'
 import { documentStatus, policiesKind } from '../policy/authorization-policy.ts'
 import { compiledContextPolicy } from '../policy/compiled-policies.ts'
 import { filterLabelIssues } from '../policy/filter-labels.ts'
-import { filterWarnings, type NameSource, nameWarnings, pathWarnings } from '../policy/name-warnings.ts'
 import { isContextPolicy } from '../policy/policy-header.ts'
 import { queryIssues } from './check-query.ts'
 import { compileQuery } from './compile-query.ts'
 import { queryDocument, readQueryDocument } from './query-document.ts'
 
 /**
- * Returns the kind. `textMax`: maximum characters of a query's document. `names`: the graphs whose names a stored query is
- * compared with.
+ * Returns the kind. `textMax`: maximum characters of a query's document. `warnings`: about stored
+ * queries; without it none.
  */
-export function knowledgeQueries(textMax: number, names: NameSource): ConfigKind {
+export function knowledgeQueries(textMax: number, warnings?: ConfigKind['warnings']): ConfigKind {
   const members = {
     policy_id: reference,
     query: z
@@ -75,27 +64,6 @@ export function knowledgeQueries(textMax: number, names: NameSource): ConfigKind
       const conditionRows = compileQuery(document.value, compiled.value)
       return conditionRows.ok ? ok({ fields }) : err({ kind: 'invalid', issues: conditionRows.error })
     },
-    warnings: (document, reader) =>
-      nameWarnings(names, document.project_id, (unknown) => queryWarnings(document, reader, unknown)),
+    ...(warnings === undefined ? {} : { warnings }),
   }
-}
-
-/** The warnings about a stored query; none for a DRAFT that cannot be read, or whose policy cannot. */
-function queryWarnings({ fields }: StoredDocument, reader: ConfigReader, unknown: UnknownSymbols): readonly string[] {
-  const policy = reader.get(policiesKind, fields.policy_id as string)
-  if (policy === null || !isContextPolicy(policy.fields)) return []
-  const compiled = compiledContextPolicy(policy.fields)
-  const document = readQueryDocument(fields.query as string)
-  if (!compiled.ok || !document.ok) return []
-  const { nodes, relationships, filter, delete_nodes, delete_relationships } = document.value
-  const lists = [
-    ['nodes', nodes, 'node'],
-    ['relationships', relationships, 'relationship'],
-    ['delete_nodes', delete_nodes, 'node'],
-    ['delete_relationships', delete_relationships, 'relationship'],
-  ] as const
-  return [
-    ...lists.flatMap(([member, paths, kind]) => pathWarnings(`query.${member}`, paths, kind, compiled.value, unknown)),
-    ...filterWarnings(filter, 'query.filter', compiled.value, unknown),
-  ]
 }

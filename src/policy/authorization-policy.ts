@@ -16,7 +16,6 @@ import { literalIssues } from './condition-findings.ts'
 import { policyDocument } from './context-document.ts'
 import { parseDocument } from './document-json.ts'
 import { policyLabelIssues } from './filter-labels.ts'
-import { type NameSource, nameWarnings, policyWarnings } from './name-warnings.ts'
 import { isContextPolicy, isContextVersion } from './policy-header.ts'
 
 /** Name of the kind. */
@@ -32,12 +31,12 @@ const members = {
 
 /**
  * Returns the kind. `textMax`: maximum characters of a policy's document. `locationsOf`: returns the locations of a
- * project. `names`: the graphs whose names a stored policy is compared with.
+ * project. `warnings`: about stored policies; without it none, and no analysis is loaded.
  */
 export function authorizationPolicies(
   textMax: number,
   locationsOf: (project: StoredDocument) => Iterable<string>,
-  names: NameSource,
+  warnings?: ConfigKind['warnings'],
 ): ConfigKind {
   const document = {
     policy: z
@@ -82,6 +81,6 @@ export function authorizationPolicies(
       const issues = locationIssues(compiled.value, new Set(locationsOf(parent)))
       return issues.length === 0 ? ok({ fields: stored }) : err({ kind: 'invalid', issues })
     },
-    warnings: (document) => nameWarnings(names, document.project_id, (unknown) => policyWarnings(document, unknown)),
+    ...(warnings === undefined ? {} : { warnings }),
   }
 }

@@ -1,20 +1,15 @@
-// Findings in the syntax of a policy's condition, which need no data: exclusions that a null turns off, and temporal values that do not exist.
+// Findings in the syntax of a policy's condition, which need no data, such as temporal values that do not exist.
 import { impossibleLiteralsIn } from '../engine/impossible-literals.ts'
-import { openExclusionsIn } from '../engine/open-exclusions.ts'
 import { isJsonObject } from '../kernel/json/json-kind.ts'
 import { formatDiagnostic } from './format-diagnostic.ts'
-
-/** Warnings about exclusions that a null turns off. */
-export function exclusionWarnings(policy: unknown): string[] {
-  return findingsIn(policy, 'open-exclusion', openExclusionsIn)
-}
 
 /** The errors of temporal values that do not exist: the condition would fail at each request that computes one. */
 export function literalIssues(policy: unknown): string[] {
   return findingsIn(policy, 'impossible-literal', impossibleLiteralsIn)
 }
 
-function findingsIn(policy: unknown, code: string, find: typeof impossibleLiteralsIn): string[] {
+/** The findings of `find` in the condition of a policy. */
+export function findingsIn(policy: unknown, code: string, find: typeof impossibleLiteralsIn): string[] {
   const condition = isJsonObject(policy) ? policy.condition : undefined
   const cypher = isJsonObject(condition) ? condition.cypher : undefined
   if (typeof cypher !== 'string') return []

@@ -1,7 +1,8 @@
 // Warnings about stored policies and knowledge queries. A label, relationship type or property that no capture has ever used may
 // come later, but most often the name is misspelt (docs/decisions/0008-policy-filters-and-parameters.md). Policies are also warned
 // about an exclusion that a null turns off, and about a subject that the caller chooses.
-import type { DocumentFields, StoredDocument } from '../config/kind.ts'
+import type { ConfigKind, DocumentFields, StoredDocument } from '../config/kind.ts'
+import { openExclusionsIn } from '../engine/open-exclusions.ts'
 import { readGraph } from '../engine/read-graph.ts'
 import type { GraphStore } from '../engine/store.ts'
 import { type NamedSymbol, UnknownSymbols, unknownSymbolWarnings } from '../engine/unknown-symbols.ts'
@@ -10,7 +11,7 @@ import { ThrownServiceError } from '../kernel/errors.ts'
 import { callerChoices } from './caller-identity.ts'
 import type { ContextPolicy } from './compile-context.ts'
 import { compiledContextPolicy, compiledDecisionPolicy } from './compiled-policies.ts'
-import { exclusionWarnings } from './condition-findings.ts'
+import { findingsIn } from './condition-findings.ts'
 import { readsOf } from './context-filter.ts'
 import { parseDocument } from './document-json.ts'
 import { type PathElementKind, parsePath } from './element-path.ts'
@@ -49,11 +50,19 @@ export async function nameWarnings(
   }
 }
 
+/** Returns the warnings of the kind of policies. `names`: the graphs whose names a stored policy is compared with. */
+export function policyWarningsBy(names: NameSource): NonNullable<ConfigKind['warnings']> {
+  return (document) => nameWarnings(names, document.project_id, (unknown) => policyWarnings(document, unknown))
+}
+
 /** The warnings about a stored policy; none for a DRAFT that does not compile. */
-export function policyWarnings({ fields }: StoredDocument, unknown: UnknownSymbols): readonly string[] {
+function policyWarnings({ fields }: StoredDocument, unknown: UnknownSymbols): readonly string[] {
   const json = parseDocument(fields.policy as string, 'policy')
   if (!json.ok) return []
-  const others = [...exclusionWarnings(json.value), ...identityWarnings(fields, json.value)]
+  const others = [
+    ...findingsIn(json.value, 'open-exclusion', openExclusionsIn),
+    ...identityWarnings(fields, json.value),
+  ]
   if (!unknown.isMeaningful) return others
   const names = isContextVersion(json.value)
     ? contextPolicyWarnings(fields, json.value, unknown)

@@ -56,11 +56,9 @@ export interface FileKind {
 
 // The factories use their collaborators in checks and effects only, and these kinds serve as declarations of schemas.
 const unused = {} as never
-/** No graph with whose names a document is compared. */
-export const noNames = { ready: () => null, storesOf: () => [] }
 /** The kinds of a project and of its applications and agents, as declarations. */
 export const [projectKind, applicationKind, agentKind] = projectKinds(unused) as [ConfigKind, ConfigKind, ConfigKind]
-const policies = authorizationPolicies(Number.MAX_SAFE_INTEGER, () => [], noNames)
+const policies = authorizationPolicies(Number.MAX_SAFE_INTEGER, () => [])
 
 /** Members that a file never has: a file belongs to one project, and its name is that of the document. */
 const implied = new Set(['name', 'project_id', 'organization_id'])

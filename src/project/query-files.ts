@@ -1,5 +1,6 @@
 // The kind of files of knowledge queries.
 import { z } from 'zod'
+import type { ConfigKind } from '../config/kind.ts'
 import { type DocumentFields, queriesKind } from '../config/kind.ts'
 import { knowledgeQueries } from '../context-query/knowledge-query.ts'
 import { queryDocument } from '../context-query/query-document.ts'
@@ -12,7 +13,6 @@ import {
   type FileKind,
   isFileOf,
   type NamingMember,
-  noNames,
   ownMembers,
   QUERIES,
   renamed,
@@ -21,7 +21,12 @@ import {
   withoutDefaults,
 } from './file-kinds.ts'
 
-const queries = knowledgeQueries(Number.MAX_SAFE_INTEGER, noNames)
+const queries = knowledgeQueries(Number.MAX_SAFE_INTEGER)
+
+/** The kind of a project's queries. It is loaded with their files. `textMax`: maximum characters of a query's document. */
+export function queryKind(textMax: number): ConfigKind {
+  return knowledgeQueries(textMax)
+}
 
 const queryNames: readonly NamingMember[] = [{ member: 'policy', bodyMember: 'policy_id', kind: policiesKind }]
 const queryEnvelope = {

@@ -20,7 +20,6 @@ import { mintGid } from '../kernel/ids.ts'
 import type { ServiceAccountCaller } from '../kernel/request/caller.ts'
 import { type Clock, timestamp } from '../kernel/time/clock.ts'
 import { authorizationPolicies, policiesKind } from '../policy/authorization-policy.ts'
-import type { NameSource } from '../policy/name-warnings.ts'
 import { MemoryDocuments } from '../store/documents/memory-documents.ts'
 import type { GraphLayout } from '../store/tenancy/project-graphs.ts'
 import { type FileDiagnostic, ProjectFolderError } from './file-diagnostic.ts'
@@ -52,15 +51,13 @@ const references: Sealer = { seal: (text) => text, open: (text) => text }
 /** The kinds that decide and answer; documents of other kinds have no effect without the service. */
 const checkedKinds: readonly string[] = [policiesKind, queriesKind]
 
-const noNames: NameSource = { ready: () => null, storesOf: () => [] }
-
 /** Stores the documents of a project in memory. Rejects with ProjectFolderError for all documents that fail a check. */
 export async function storeProject(project: ProjectFolder, options: StoreProjectOptions): Promise<StoredProject> {
   const { clock, policyTextMax, resolvers } = options
   const documents = new ConfigRepository(new MemoryDocuments(), undefined, clock)
   const kinds = new Map<string, ConfigKind>(
     [
-      authorizationPolicies(policyTextMax, (stored) => locationsOf(stored).keys(), noNames),
+      authorizationPolicies(policyTextMax, (stored) => locationsOf(stored).keys()),
       ...(await queryKinds(project, policyTextMax)),
       ...(resolvers === null ? [] : [resolvers]),
     ].map((kind) => [kind.path, kind]),
@@ -90,8 +87,8 @@ export async function storeProject(project: ProjectFolder, options: StoreProject
 /** Most programs ask no knowledge queries, so that their kind is loaded only for a project with some. */
 async function queryKinds({ documents }: ProjectFolder, textMax: number): Promise<readonly ConfigKind[]> {
   if (!documents.some(({ kind }) => kind === queriesKind)) return []
-  const { knowledgeQueries } = await import('../context-query/knowledge-query.ts')
-  return [knowledgeQueries(textMax, noNames)]
+  const { queryKind } = await import('./query-files.ts')
+  return [queryKind(textMax)]
 }
 
 /** Whether the document names one whose check failed: the error of that one is enough. */

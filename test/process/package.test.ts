@@ -30,7 +30,7 @@ const { dependencies, engines, scripts } = JSON.parse(readFileSync(join(top, 'pa
 
 /** The files that the library loads for a first decision. Only ever lower. */
 const LOADED_FILES_MAX = 17
-const LOADED_BYTES_MAX = 1_640_000
+const LOADED_BYTES_MAX = 1_620_000
 
 /** The tools that the command needs, and no Bun. */
 const pathWithoutBun = join(folder, 'bin')
@@ -214,6 +214,7 @@ describe('the packed library', () => {
         'outgoing requests': 'node:dns',
         'answers of explanations': 'ExplainedScore',
         'answers of decisions': 'DecisionList',
+        'analyses of stored policies': 'may be null, and then this',
       }
       expect(Object.entries(words).filter(([, word]) => !all.includes(word))).toEqual([])
       expect(Object.entries(unwanted).filter(([, word]) => all.includes(word))).toEqual([])

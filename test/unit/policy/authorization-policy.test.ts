@@ -19,7 +19,6 @@ beforeEach(async () => {
 afterEach(() => setup.close())
 afterAll(removeTemporaryFolders)
 
-const noNames = { ready: () => null, storesOf: () => [] }
 const CYPHER = 'MATCH (subject:Person)-[:OWNS]->(resource:Car)'
 const good = {
   meta: { policy_version: '2.0-kbac' },
@@ -48,7 +47,7 @@ describe('a policy', () => {
   test('has as many characters as the setting allows', async () => {
     const text = JSON.stringify(good)
     const issues = (textMax: number) => {
-      const read = validate(authorizationPolicies(textMax, () => [], noNames).createSchema, body(text))
+      const read = validate(authorizationPolicies(textMax, () => []).createSchema, body(text))
       return read.ok ? [] : read.error
     }
     expect(issues(text.length)).toEqual([])
