@@ -30,7 +30,10 @@ import type { EventRecording } from './events.ts'
 import type { Platform } from './open-store.ts'
 
 /** The collaborators of the clients of customers' keys. */
-function signingKeyClients({ sealer, upstream }: Platform): Omit<SigningKeyDeps, 'isFailing'> {
+function signingKeyClients({
+  process: { upstream },
+  configuration: { sealer },
+}: Platform): Omit<SigningKeyDeps, 'isFailing'> {
   return {
     upstream,
     openSecret: (document, path) => openSecret(document, path, sealer),
@@ -43,7 +46,7 @@ export function signingKeyDeps(platform: Platform, audit: AuditTrail): SigningKe
   return {
     ...signingKeyClients(platform),
     async isFailing(id) {
-      if (platform.settings.audit !== 'on') return false
+      if (platform.process.settings.audit !== 'on') return false
       const state = (await audit.index()).keyState(id)
       return state !== null && state.error !== ''
     },
@@ -52,20 +55,29 @@ export function signingKeyDeps(platform: Platform, audit: AuditTrail): SigningKe
 
 /** Builds the audit logs of this process. `sync`: false: commits are not flushed to disk. */
 export function createAuditTrail(platform: Platform, events: EventRecording, sync: boolean): AuditTrail {
-  const { settings, report, catalog } = platform
+  const {
+    process: { settings },
+    reports: { report },
+    graphs: { catalog },
+  } = platform
   return new AuditTrail({
     dataDir: settings.dataDir,
     sync,
     report,
     catalog,
-    signal: platform.signal,
+    signal: platform.process.signal,
     settled: () => events.activity.settled(),
     createSealer: (index) => createSealer(platform, events, index),
   })
 }
 
 function createSealer(platform: Platform, events: EventRecording, index: AuditIndex): AuditSealer {
-  const { settings, clock, documents, collections, catalog, sealer, log } = platform
+  const {
+    process: { settings, clock },
+    reports: { log },
+    configuration: { documents, collections, sealer },
+    graphs: { catalog },
+  } = platform
   const { dataDir } = settings
   const { openFolderIfPresent } = events
   const counters = [GRAPHS_COMMIT_FILE, CONFIGURATION_COMMIT_FILE, EVENTS_COMMIT_FILE].map((file) =>
@@ -96,7 +108,7 @@ function createSealer(platform: Platform, events: EventRecording, index: AuditIn
       onOverdue: reports.signatureOverdue,
       log,
     }),
-    signal: platform.signal,
+    signal: platform.process.signal,
     configuration: collections.outbox,
     activity: openFolderIfPresent,
     catchUp: () => documents.catchUp(),
@@ -122,7 +134,11 @@ function createSealer(platform: Platform, events: EventRecording, index: AuditIn
 }
 
 /** The record of a rotation by schedule; that of the command is its own. */
-function recordRotation({ clock, organizationId }: Platform, { sinks, activity }: EventRecording, keyId: string): void {
+function recordRotation(
+  { process: { clock }, configuration: { organizationId } }: Platform,
+  { sinks, activity }: EventRecording,
+  keyId: string,
+): void {
   const type = 'svc.audit.operations.auditkey.rotate'
   const routes = sinks.routesOfOrganization(organizationId)
   const providers = routes?.ofType(type)?.match(noContext) ?? 0
@@ -133,7 +149,7 @@ function recordRotation({ clock, organizationId }: Platform, { sinks, activity }
 
 /** Builds the reads of auditors. */
 export function createAuditReadsOf(
-  { settings, documents, organizationId, onInternalError }: Platform,
+  { process: { settings }, reports: { onInternalError }, configuration: { documents, organizationId } }: Platform,
   trail: AuditTrail,
 ): AuditReads {
   return createAuditReads({

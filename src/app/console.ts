@@ -20,7 +20,10 @@ export interface Console {
 
 /** Creates the console; null: it is off. */
 export function createConsole(platform: Platform): Console | null {
-  const { settings, documents, clock, masterKey, version, serviceAccounts, organizationId } = platform
+  const {
+    process: { settings, clock, version },
+    configuration: { documents, masterKey, serviceAccounts, organizationId },
+  } = platform
   if (!isConsoleOn(settings)) return null
   const { publicUrl } = settings
   const isTls = settings.tlsCertificate !== ''

@@ -11,7 +11,12 @@ import type { Platform } from './open-store.ts'
 
 /** Builds the dependencies of context queries. */
 export function createContextQueries(
-  { settings, clock, report, documents, sealer, graphs, upstream, tracing, inlineMs, connections }: Platform,
+  {
+    process: { settings, clock, upstream, inlineMs },
+    reports: { report, tracing, connections },
+    configuration: { documents, sealer },
+    graphs: { registry: graphs },
+  }: Platform,
   queries: QueryIndex,
   listener: ExecutionListener,
 ): ContextQueryDeps {

@@ -26,7 +26,12 @@ import { logPolicyErrors } from './process-log.ts'
  * @param listeners Called in addition to log and metrics.
  */
 export function createDecisions(
-  { settings, clock, log, metrics, tracing, documents, graphs, masterKey, inlineMs, onServiceError }: Platform,
+  {
+    process: { settings, clock, inlineMs },
+    reports: { log, metrics, tracing, onServiceError },
+    configuration: { documents, masterKey },
+    graphs: { registry: graphs },
+  }: Platform,
   policies: PolicyIndex,
   drafts: DraftPolicies,
   mask: ParameterMask,
@@ -89,7 +94,7 @@ export function openDecisionLogFile(settings: Settings, report: (line: string) =
 
 /** Creates the decision log; null: it has no file. */
 export function createDecisionLog(
-  { settings, clock }: Platform,
+  { process: { settings, clock } }: Platform,
   sink: LogFile | null,
   mask: ParameterMask,
   policies: PolicyIndex,

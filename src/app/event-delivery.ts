@@ -26,7 +26,11 @@ export function createEventDispatcher(
   { streams, sinks, openFolder }: EventRecording,
   random: () => number = Math.random,
 ): EventDispatcher<OpenEventStream> {
-  const { settings, signal, documents, clock, log } = platform
+  const {
+    process: { settings, signal, clock },
+    reports: { log },
+    configuration: { documents },
+  } = platform
   const counters = [GRAPHS_COMMIT_FILE, CONFIGURATION_COMMIT_FILE, EVENTS_COMMIT_FILE].map((file) =>
     openSharedCounter(join(settings.dataDir, file)),
   )
@@ -68,7 +72,12 @@ export function createBackgroundProcess(
   command: readonly string[],
   supervision?: SupervisionOverrides,
 ): BackgroundProcess {
-  const { settings, folder, signal, documents, processes: figures, log, clearStaleReaders } = platform
+  const {
+    process: { settings, folder, signal },
+    reports: { processes: figures, log },
+    configuration: { documents },
+    graphs: { clearStaleReaders },
+  } = platform
   const identity = { number: BACKGROUND_NUMBER, proof: folder.workerToken }
   return new BackgroundProcess({
     dataDir: settings.dataDir,
@@ -104,18 +113,18 @@ function deliveredSink(sink: StoredDocument, platform: Platform): DeliveredSink 
 
 function connect(sink: StoredDocument, providerId: string, platform: Platform): ProviderConnection {
   const provider = openedProvider(sink, providerId, platform)
-  return provider.ok ? connectProvider(provider.value, platform) : unusable(provider.error)
+  return provider.ok ? connectProvider(provider.value, platform.process) : unusable(provider.error)
 }
 
 function configError(sink: StoredDocument, providerId: string, platform: Platform): string | null {
   const provider = openedProvider(sink, providerId, platform)
-  return provider.ok ? providerError(provider.value, platform.destinations) : provider.error
+  return provider.ok ? providerError(provider.value, platform.process.destinations) : provider.error
 }
 
 function openedProvider(
   sink: StoredDocument,
   providerId: string,
-  { sealer }: Platform,
+  { configuration: { sealer } }: Platform,
 ): Result<ProviderConfiguration, string> {
   try {
     return ok(openProvider(sink, providerId, (document, path) => openSecret(document, path, sealer)))

@@ -41,17 +41,10 @@ export interface EventRecording {
 /** Builds the recording of events. `sync`: false: commits are not flushed to disk. */
 export function createEventRecording(
   {
-    settings,
-    watchPlace,
-    clock,
-    report,
-    documents,
-    collections,
-    catalog,
-    sealer,
-    upstream,
-    destinations,
-    metrics,
+    process: { settings, clock, upstream, destinations },
+    reports: { report, metrics },
+    configuration: { documents, collections, sealer },
+    graphs: { watchPlace, catalog },
   }: Platform,
   sync: boolean,
 ): EventRecording {

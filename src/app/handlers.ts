@@ -39,7 +39,12 @@ interface HandlerDeps {
 
 /** Creates the handlers. */
 export function createHandlers(
-  { settings, clock, documents, shared, graphs, serviceAccounts, metrics, tracing, log, onInternalError }: Platform,
+  {
+    process: { settings, clock },
+    reports: { metrics, tracing, log, onInternalError },
+    configuration: { documents, shared, serviceAccounts },
+    graphs: { registry: graphs },
+  }: Platform,
   routes: readonly Route[],
   { userTokens, consoleSessions, rateLimiter, lanes, events, audit }: HandlerDeps,
 ): Handlers {

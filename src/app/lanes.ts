@@ -21,7 +21,11 @@ const START_MAX_MS = 30_000
  * @param startMaxMs See `LanePoolOptions.startMaxMs`.
  */
 export function createLanePool(
-  { settings, clock, worker, folder, processes, metrics, connections, log, clearStaleReaders }: Platform,
+  {
+    process: { settings, clock, worker, folder },
+    reports: { processes, metrics, connections, log },
+    graphs: { clearStaleReaders },
+  }: Platform,
   command: readonly string[],
   onStart: () => void,
   startMaxMs: number = START_MAX_MS,

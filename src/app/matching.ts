@@ -12,7 +12,11 @@ import type { Platform } from './open-store.ts'
 
 /** Creates the execution of the pipelines of all projects. It does nothing until it is asked to. */
 export function createEntityMatching(platform: Platform, { sinks }: EventRecording): EntityMatching {
-  const { documents, clock, report } = platform
+  const {
+    process: { clock },
+    reports: { report },
+    configuration: { documents },
+  } = platform
   return new EntityMatching({
     documents,
     graphsOf: (projectId) => matchedGraphsOf(platform, projectId),
@@ -24,7 +28,10 @@ export function createEntityMatching(platform: Platform, { sinks }: EventRecordi
 
 /** Creates the operations on pipelines. */
 export function createMatchingOperations(platform: Platform, { sinks }: EventRecording): MatchingOperations {
-  const { documents, clock } = platform
+  const {
+    process: { clock },
+    configuration: { documents },
+  } = platform
   return new MatchingOperations({
     documents,
     graphsOf: (projectId) => matchedGraphsOf(platform, projectId),
@@ -35,7 +42,10 @@ export function createMatchingOperations(platform: Platform, { sinks }: EventRec
 }
 
 /** The order of locations is that of their names. */
-async function matchedGraphsOf({ documents, graphs }: Platform, projectId: string): Promise<MatchedGraphs | null> {
+async function matchedGraphsOf(
+  { configuration: { documents }, graphs: { registry: graphs } }: Platform,
+  projectId: string,
+): Promise<MatchedGraphs | null> {
   documents.catchUp()
   await graphs.ready(projectId)
   const all = graphs.graphsOf(projectId)

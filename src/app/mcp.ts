@@ -32,7 +32,12 @@ interface McpFeatures {
 
 /** Builds the MCP endpoint. */
 export function createMcpEndpoint(platform: Platform, features: McpFeatures): McpEndpoint {
-  const { settings, clock, documents, store, graphs, masterKey, version, onInternalError } = platform
+  const {
+    process: { settings, clock, version },
+    reports: { onInternalError },
+    configuration: { documents, store, masterKey },
+    graphs: { registry: graphs },
+  } = platform
   const { decisions, mask, contexts, queries, userTokens, rateLimiter } = features
   const featuresOf = (lookup: QueryLookup) => ({ contexts: { ...contexts, queries: lookup }, queries: lookup })
   return new McpEndpoint({

@@ -2,7 +2,8 @@
 
 import packageJson from '../../package.json' with { type: 'json' }
 import { RemoteGraphAccess } from '../bolt/projects/remote-graph-access.ts'
-import type { GraphRegistry } from '../config/graph-registry.ts'
+import type { GraphRegistry } from '../config/graphs/graph-registry.ts'
+import { createGraphRegistry, openGraphCatalog } from '../config/graphs/open-graphs.ts'
 import type { ConfigRepository } from '../config/repository.ts'
 import { openSharedConfiguration, type SharedConfiguration } from '../config/shared/shared-configuration.ts'
 import { writersBound } from '../events/delivery/backlog.ts'
@@ -32,7 +33,6 @@ import { parseAllowList } from '../upstream/allow-list.ts'
 import { createUpstream, type Upstream } from '../upstream/client.ts'
 import { createDestinations, type Destinations } from '../upstream/destinations.ts'
 import { loadSecrets, openConfiguration, openRepository, sealPlaintextSecrets } from './configuration.ts'
-import { createGraphRegistry, openGraphCatalog } from './graphs.ts'
 import type { AppOverrides } from './overrides.ts'
 import { logUnservedRequests, openProcessLog } from './process-log.ts'
 import { openServiceTracing } from './tracing.ts'
@@ -43,8 +43,8 @@ const INLINE_TIME_MS = 1
 /** Lifetime of a token that is issued at the start only to check the master key, seconds. */
 const TEST_TOKEN_LIFETIME_S = 120
 
-/** The parts that all features of a process share. */
-export interface Platform {
+/** The process, and what it was started with. */
+interface ServingProcess {
   readonly settings: Settings
   readonly clock: Clock
   /** Version of the product. */
@@ -58,6 +58,13 @@ export interface Platform {
   readonly folder: ServedFolder
   /** The commits of all processes on the folder. */
   readonly signal: CommitSignal
+  readonly upstream: Upstream
+  /** The rule for connections to event providers. */
+  readonly destinations: Destinations
+}
+
+/** Where the process reports what it does. */
+interface ProcessReports {
   readonly log: Log
   /** Logs an error. */
   readonly report: (message: string) => void
@@ -70,9 +77,12 @@ export interface Platform {
   readonly connections: ConnectionOutcomes
   /** Null: requests are not traced. */
   readonly tracing: Tracing | null
-  readonly upstream: Upstream
-  /** The rule for connections to event providers. */
-  readonly destinations: Destinations
+  /** The exits and the state of the processes of the service. */
+  readonly processes: ChildFigures
+}
+
+/** The configuration, and what the service is in it. */
+interface OpenedConfiguration {
   readonly collections: Collections
   /** The documents of the configuration, and how they are changed. */
   readonly store: DocumentStore
@@ -87,23 +97,33 @@ export interface Platform {
   readonly adminAccountId: string
   /** True if this start created the organization. */
   readonly isNew: boolean
+}
+
+/** The graphs of all projects. */
+interface ServiceGraphs {
   readonly catalog: Catalog
   /** Graphs in database servers. */
   readonly remote: RemoteGraphAccess
-  readonly graphs: GraphRegistry
+  readonly registry: GraphRegistry
   /** Where changes of watched graphs are noted. */
   readonly watchPlace: WatchPlace
-  /** The exits and the state of the processes of the service. */
-  readonly processes: ChildFigures
   /** Clears stale LMDB reader slots after another process was killed. */
   clearStaleReaders(): void
+}
+
+/** The parts that all features of a process share. */
+export interface Platform {
+  readonly process: ServingProcess
+  readonly reports: ProcessReports
+  readonly configuration: OpenedConfiguration
+  readonly graphs: ServiceGraphs
 }
 
 /**
  * Opens the data folder. Everything opened is closed by `stack`, also if this fails.
  * Rejects with OperationalError if the folder cannot be served, for example because another process serves it.
  */
-export async function openPlatform(
+export async function openStore(
   settings: Settings,
   overrides: AppOverrides,
   stack: AsyncDisposableStack,
@@ -167,55 +187,63 @@ export async function openPlatform(
     (opened) => opened.close(),
   )
   return {
-    settings,
-    clock,
-    version,
-    worker,
-    processNumber,
-    inlineMs: hasLanes ? INLINE_TIME_MS : null,
-    folder,
-    signal,
-    log,
-    report,
-    onInternalError({ error, ...request }) {
-      if (error instanceof ThrownServiceError) logUnserved(error, request)
-      else {
-        const trace = error instanceof Error ? error.stack : String(error)
-        log({ level: 'error', message: 'a request failed', ...request, stack: trace })
-      }
+    process: {
+      settings,
+      clock,
+      version,
+      worker,
+      processNumber,
+      inlineMs: hasLanes ? INLINE_TIME_MS : null,
+      folder,
+      signal,
+      upstream,
+      destinations,
     },
-    onServiceError: (error) => logUnserved(error, {}),
-    metrics,
-    processes,
-    connections: new ConnectionOutcomes(() => clock.now()),
-    tracing,
-    upstream,
-    destinations,
-    collections,
-    store,
-    shared,
-    documents,
-    sealer,
-    masterKey: keys.current,
-    serviceAccounts,
-    organizationId: admin.organizationId,
-    adminAccountId: admin.serviceAccountId,
-    isNew: created,
-    catalog,
-    remote,
-    graphs: createGraphRegistry(catalog, documents, report, remote, shared !== null),
-    watchPlace: openWatchPlace(dataDir, folder.workerToken),
-    clearStaleReaders() {
-      collections.clearStaleReaders()
-      catalog.clearStaleReaders()
-      // The process may have had the lock of a task, or have committed without a signal.
-      signal.announce()
+    reports: {
+      log,
+      report,
+      onInternalError({ error, ...request }) {
+        if (error instanceof ThrownServiceError) logUnserved(error, request)
+        else {
+          const trace = error instanceof Error ? error.stack : String(error)
+          log({ level: 'error', message: 'a request failed', ...request, stack: trace })
+        }
+      },
+      onServiceError: (error) => logUnserved(error, {}),
+      metrics,
+      processes,
+      connections: new ConnectionOutcomes(() => clock.now()),
+      tracing,
+    },
+    configuration: {
+      collections,
+      store,
+      shared,
+      documents,
+      sealer,
+      masterKey: keys.current,
+      serviceAccounts,
+      organizationId: admin.organizationId,
+      adminAccountId: admin.serviceAccountId,
+      isNew: created,
+    },
+    graphs: {
+      catalog,
+      remote,
+      registry: createGraphRegistry(catalog, documents, report, remote, shared !== null),
+      watchPlace: openWatchPlace(dataDir, folder.workerToken),
+      clearStaleReaders() {
+        collections.clearStaleReaders()
+        catalog.clearStaleReaders()
+        // The process may have had the lock of a task, or have committed without a signal.
+        signal.announce()
+      },
     },
   }
 }
 
 /** For work that one of several instances does. */
-export function leadership({ shared }: Platform): { readonly isLeading?: () => boolean } {
+export function leadership({ configuration: { shared } }: Platform): { readonly isLeading?: () => boolean } {
   return shared === null ? {} : { isLeading: () => shared.isLeading() }
 }
 
@@ -228,7 +256,7 @@ function takeFolder(dataDir: string, { folder, worker, lane }: AppOverrides): Se
 }
 
 /** Creates the client and the rule for outgoing connections. Throws OperationalError if the setting `upstream_allow` is not valid. */
-function createOutgoing({ upstreamAllow }: Settings): Pick<Platform, 'upstream' | 'destinations'> {
+function createOutgoing({ upstreamAllow }: Settings): Pick<ServingProcess, 'upstream' | 'destinations'> {
   const allowed = parseAllowList(upstreamAllow)
   if (!allowed.ok) throw new OperationalError(`the setting upstream_allow: ${allowed.error}`)
   return { upstream: createUpstream({ allowed: allowed.value }), destinations: createDestinations(allowed.value) }

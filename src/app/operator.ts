@@ -22,8 +22,12 @@ interface OperatorParts {
 
 /** Creates the parts. Throws OperationalError if a folder of backups is in the data folder. */
 export function createOperator(platform: Platform, overrides: AppOverrides): OperatorParts {
-  const { settings, signal, clock, documents, organizationId, metrics, connections, catalog, version, worker, log } =
-    platform
+  const {
+    process: { settings, signal, clock, version, worker },
+    reports: { metrics, connections, log },
+    configuration: { documents, organizationId },
+    graphs: { catalog },
+  } = platform
   const { dataDir, backupFolder } = settings
   const misplaced = misplacedFolder(settings)
   if (misplaced !== null)
@@ -45,7 +49,7 @@ export function createOperator(platform: Platform, overrides: AppOverrides): Ope
     identityFile: settings.backupIdentity,
     clock,
     log,
-    figures: platform.processes,
+    figures: platform.reports.processes,
     command: command ?? [],
     ...(overrides.supervision !== undefined && { pingMs: overrides.supervision.pingMs }),
     hasProject: (id, owner) => documents.get(projectsKind, id)?.organization_id === owner,

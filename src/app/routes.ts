@@ -68,7 +68,12 @@ interface RouteFeatures {
 
 /** Builds the routes, in the order of the API description. */
 export function createRoutes(
-  { settings, metrics, documents, graphs, version, worker, report }: Platform,
+  {
+    process: { settings, version, worker },
+    reports: { metrics, report },
+    configuration: { documents },
+    graphs: { registry: graphs },
+  }: Platform,
   features: RouteFeatures,
 ): readonly Route[] {
   const { publicUrl } = settings

@@ -14,7 +14,12 @@ export function createShippingProcess(
   command: readonly string[],
   supervision?: SupervisionOverrides,
 ): ShippingProcess {
-  const { settings, signal, organizationId, processes: figures, log, clearStaleReaders } = platform
+  const {
+    process: { settings, signal },
+    reports: { processes: figures, log },
+    configuration: { organizationId },
+    graphs: { clearStaleReaders },
+  } = platform
   const { dataDir, shipTo } = settings
   // Fails at the start and not in the process.
   openPlace(shipTo, s3AccessOf(process.env))

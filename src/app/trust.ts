@@ -10,7 +10,11 @@ import { leadership, type Platform } from './open-store.ts'
 
 /** Creates the scoring of all projects. It does nothing until it is started. */
 export function createTrustScoring(platform: Platform, { sinks }: EventRecording): TrustScoring {
-  const { documents, clock, report } = platform
+  const {
+    process: { clock },
+    reports: { report },
+    configuration: { documents },
+  } = platform
   return new TrustScoring({
     documents,
     graphsOf: (projectId) => graphsOf(platform, projectId),
@@ -22,7 +26,10 @@ export function createTrustScoring(platform: Platform, { sinks }: EventRecording
 }
 
 /** The graphs with nodes: not the global one, which has proxies. The order of locations is that of their names. */
-async function graphsOf({ documents, graphs }: Platform, projectId: string): Promise<readonly GraphStore[] | null> {
+async function graphsOf(
+  { configuration: { documents }, graphs: { registry: graphs } }: Platform,
+  projectId: string,
+): Promise<readonly GraphStore[] | null> {
   documents.catchUp()
   await graphs.ready(projectId)
   const all = graphs.graphsOf(projectId)

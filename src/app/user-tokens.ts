@@ -8,7 +8,12 @@ import type { Platform } from './open-store.ts'
 
 /** Creates the authenticator of user tokens. With lanes, requests that must create the node of a user run in a lane. */
 export function createUserTokens(
-  { settings, clock, report, documents, graphs, upstream, tracing, inlineMs, connections }: Platform,
+  {
+    process: { settings, clock, upstream, inlineMs },
+    reports: { report, tracing, connections },
+    configuration: { documents },
+    graphs: { registry: graphs },
+  }: Platform,
   onIntrospected: (introspection: TokenIntrospection) => void,
 ): UserTokenAuthenticator {
   const { upstreamTimeMs: timeoutMs, upstreamBytesMax: maxBytes } = settings

@@ -13,7 +13,12 @@ const KEEP_ALIVE_MS = 15_000
 
 /** Builds the change streams. */
 export function createWatch(platform: Platform, policies: PolicyIndex): WatchHub {
-  const { settings, signal, documents, catalog, watchPlace, onInternalError } = platform
+  const {
+    process: { settings, signal },
+    reports: { onInternalError },
+    configuration: { documents },
+    graphs: { catalog, watchPlace },
+  } = platform
   return new WatchHub({
     documents,
     policies,
@@ -31,7 +36,10 @@ export function createWatch(platform: Platform, policies: PolicyIndex): WatchHub
 }
 
 /** Builds the streams of decisions. */
-export function createDecisionStreams({ settings, onInternalError }: Platform): DecisionStreams {
+export function createDecisionStreams({
+  process: { settings },
+  reports: { onInternalError },
+}: Platform): DecisionStreams {
   return new DecisionStreams({
     path: settings.decisionLog === 'off' ? null : settings.decisionLog,
     percent: settings.decisionLogPercent,

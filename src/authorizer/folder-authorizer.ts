@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { suggestion } from '../../grammar/suggest.ts'
-import { createGraphRegistry } from '../app/graphs.ts'
+import { createGraphRegistry } from '../config/graphs/open-graphs.ts'
 import { applicationAgentsKind, applicationsKind, projectsKind, type StoredDocument } from '../config/kind.ts'
 import { ConfigRepository } from '../config/repository.ts'
 import { openSecret } from '../config/secrets.ts'

@@ -257,6 +257,13 @@ describe('the import checker', () => {
     expect(found(file('src/trust/a.ts', 'readGraphRows(graph, look, (row) => { rows.push(row) })'))).toEqual([])
   })
 
+  test('finds a class, a timer and a clock in the wiring', () => {
+    for (const text of ['export class A {}', 'setTimeout(run, 5)', 'await Bun.sleep(5)', 'const t = Date.now()']) {
+      expect(found(file('src/app/a.ts', text)), text).toEqual(['forbidden word src/app/a.ts:1'])
+    }
+    expect(found(file('src/app/a.ts', 'const a = (clock: Clock) => new Runner(() => clock.now())'))).toEqual([])
+  })
+
   test('ignores comments, and reads quotes and regular expressions correctly', () => {
     const text = [
       "// import '../http/a.ts'",

@@ -176,7 +176,7 @@ export const parts: readonly Part[] = [
   stress('damage', 19, ['src/store/{integrity,lmdb,format,pages}/**']),
   stress('damage-structure', 16, ['src/store/{integrity,lmdb,format,pages}/**']),
   stress('damaged-pages', 14, ['src/store/{integrity,lmdb,format,pages}/**']),
-  stress('many-projects', 2, [...store, 'src/background/**', 'src/config/graph-registry.ts']),
+  stress('many-projects', 2, [...store, 'src/background/**', 'src/config/graphs/graph-registry.ts']),
   kills('kill', 43, writes),
   kills('event-kills', 9, ['src/events/**', 'src/store/outbox/**']),
   kills('audit-kills', 15, ['src/audit/**', 'src/store/{audit,outbox}/**']),

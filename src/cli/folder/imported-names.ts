@@ -1,9 +1,9 @@
 // Warnings about the policies and knowledge queries that an import has stored: those of a create or update.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { createOfflineNameSource } from '../../app/graphs.ts'
 import { policyKinds } from '../../app/kinds.ts'
 import { DocumentSnapshot } from '../../config/document-snapshot.ts'
+import { createOfflineNameSource } from '../../config/graphs/open-graphs.ts'
 import { projectsKind, queriesKind, type StoredDocument } from '../../config/kind.ts'
 import { OperationalError, ThrownServiceError } from '../../kernel/errors.ts'
 import { CONFIGURATION_FOLDER, CURRENT_DOCUMENTS, DATA_FILE } from '../../kernel/folder/data-folder.ts'

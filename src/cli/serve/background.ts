@@ -3,7 +3,7 @@
 import { createAuditTrail } from '../../app/audit.ts'
 import { createEventDispatcher } from '../../app/event-delivery.ts'
 import { createEventRecording } from '../../app/events.ts'
-import { leadership, openPlatform } from '../../app/open-store.ts'
+import { leadership, openStore } from '../../app/open-store.ts'
 import { createTrustScoring } from '../../app/trust.ts'
 import type { BackgroundTask } from '../../background/background-process.ts'
 import { MatchingProcess } from '../../background/matching-process.ts'
@@ -32,8 +32,8 @@ async function openBackground({ settings: given, identity, supervision }: Backgr
   const settings = given as Settings
   const stack = new AsyncDisposableStack()
   // Its graphs are never searched, so they need no cache.
-  const platform = await openPlatform({ ...settings, hotBytesMax: 0 }, { lane: identity }, stack)
-  const elections = new LeaderElection(settings.dataDir, platform.signal)
+  const platform = await openStore({ ...settings, hotBytesMax: 0 }, { lane: identity }, stack)
+  const elections = new LeaderElection(settings.dataDir, platform.process.signal)
   stack.defer(() => elections.close())
   const events = stack.adopt(createEventRecording(platform, true), (opened) => opened.close())
   const dispatcher = stack.adopt(createEventDispatcher(platform, events), (opened) => opened.close())
@@ -43,23 +43,23 @@ async function openBackground({ settings: given, identity, supervision }: Backgr
     settings.audit === 'on' ? stack.adopt(createAuditTrail(platform, events, true), (opened) => opened.close()) : null
   audit?.start()
   const trust = stack.adopt(createTrustScoring(platform, events), (opened) => opened.close())
-  elections.campaign('trust-scoring', () => trust.start(platform.signal))
+  elections.campaign('trust-scoring', () => trust.start(platform.process.signal))
   const matching = new MatchingProcess({
     command: supervision?.matcherCommand ?? childCommand('matcher'),
     task: { settings, identity: { ...identity, number: MATCHER_NUMBER } },
     ...(supervision !== undefined && { pingMs: supervision.pingMs }),
-    figures: platform.processes,
-    documents: platform.documents,
-    signal: platform.signal,
-    clock: platform.clock,
-    log: platform.log,
+    figures: platform.reports.processes,
+    documents: platform.configuration.documents,
+    signal: platform.process.signal,
+    clock: platform.process.clock,
+    log: platform.reports.log,
     ...leadership(platform),
     onUnexpectedExit: () => checkReaders(),
   })
   stack.adopt(matching, (running) => running.close())
   matching.start()
   const checkReaders = (): void => {
-    platform.clearStaleReaders()
+    platform.graphs.clearStaleReaders()
     events.clearStaleReaders()
     audit?.clearStaleReaders()
   }

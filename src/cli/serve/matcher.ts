@@ -1,7 +1,7 @@
 // The process that executes entity matching pipelines. Started by the background process when work is due. It exits when no work is left.
 import { createEventRecording } from '../../app/events.ts'
 import { createEntityMatching } from '../../app/matching.ts'
-import { openPlatform } from '../../app/open-store.ts'
+import { openStore } from '../../app/open-store.ts'
 import type { BackgroundTask } from '../../background/background-process.ts'
 import { memoryLimit } from '../../processes/own-memory.ts'
 import { type OpenChild, runChild } from '../../processes/run-child.ts'
@@ -28,8 +28,8 @@ async function openMatcher({ settings: given, identity }: BackgroundTask): Promi
   const settings = given as Settings
   const stack = new AsyncDisposableStack()
   // Its graphs are never searched, so they need no cache.
-  const platform = await openPlatform({ ...settings, hotBytesMax: 0 }, { lane: identity }, stack)
-  const elections = new LeaderElection(settings.dataDir, platform.signal)
+  const platform = await openStore({ ...settings, hotBytesMax: 0 }, { lane: identity }, stack)
+  const elections = new LeaderElection(settings.dataDir, platform.process.signal)
   stack.defer(() => elections.close())
   const events = stack.adopt(createEventRecording(platform, true), (opened) => opened.close())
   const matching = stack.adopt(createEntityMatching(platform, events), (opened) => opened.close())
@@ -41,7 +41,7 @@ async function openMatcher({ settings: given, identity }: BackgroundTask): Promi
   return {
     done,
     checkReaders() {
-      platform.clearStaleReaders()
+      platform.graphs.clearStaleReaders()
       events.clearStaleReaders()
     },
     // A run that needs too much memory counts as begun: it would begin again forever.

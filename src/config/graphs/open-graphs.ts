@@ -1,16 +1,16 @@
 // Opens the catalog of graphs, and closes the graphs of removed projects.
-import type { RemoteGraphAccess } from '../bolt/projects/remote-graph-access.ts'
-import { layoutOf, locationsOf } from '../config/db-connection.ts'
-import { GraphRegistry } from '../config/graph-registry.ts'
-import { type ConfigReader, projectsKind } from '../config/kind.ts'
-import type { ConfigRepository } from '../config/repository.ts'
-import type { GraphStore } from '../engine/store.ts'
-import { OperationalError } from '../kernel/errors.ts'
-import { GRAPHS_COMMIT_FILE } from '../kernel/folder/data-folder.ts'
-import type { NameSource } from '../policy/name-warnings.ts'
-import { openCommitCounter } from '../store/process/commit-counter.ts'
-import { type Catalog, type CatalogOptions, openCatalog } from '../store/tenancy/catalog.ts'
-import type { Constituent } from '../store/tenancy/project-graphs.ts'
+import type { RemoteGraphAccess } from '../../bolt/projects/remote-graph-access.ts'
+import type { GraphStore } from '../../engine/store.ts'
+import { OperationalError } from '../../kernel/errors.ts'
+import { GRAPHS_COMMIT_FILE } from '../../kernel/folder/data-folder.ts'
+import type { NameSource } from '../../policy/name-warnings.ts'
+import { openCommitCounter } from '../../store/process/commit-counter.ts'
+import { type Catalog, type CatalogOptions, openCatalog } from '../../store/tenancy/catalog.ts'
+import type { Constituent } from '../../store/tenancy/project-graphs.ts'
+import { layoutOf, locationsOf } from '../db-connection.ts'
+import { type ConfigReader, projectsKind } from '../kind.ts'
+import type { ConfigRepository } from '../repository.ts'
+import { GraphRegistry } from './graph-registry.ts'
 
 /** Opens the catalog of all graphs in the data folder. The caller closes it. */
 export function openGraphCatalog(dataDir: string, options: CatalogOptions): Catalog {

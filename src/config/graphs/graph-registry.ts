@@ -1,11 +1,11 @@
 // Provides the features with the graphs of projects. A damaged or missing constituent answers 503 to requests that need it
 // and is logged once. Each request tries to open it again, so a repair needs no restart.
 
-import type { GraphStore } from '../engine/store.ts'
-import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
-import type { Constituent, GraphLayout, ProjectGraphs } from '../store/tenancy/project-graphs.ts'
-import { layoutOf } from './db-connection.ts'
-import { type ConfigReader, projectsKind } from './kind.ts'
+import type { GraphStore } from '../../engine/store.ts'
+import { OperationalError, ThrownServiceError } from '../../kernel/errors.ts'
+import type { Constituent, GraphLayout, ProjectGraphs } from '../../store/tenancy/project-graphs.ts'
+import { layoutOf } from '../db-connection.ts'
+import { type ConfigReader, projectsKind } from '../kind.ts'
 
 /** Collaborators of the registry: the configuration, and the catalog of graphs. */
 export interface GraphRegistryDeps {

@@ -1,14 +1,14 @@
 // The graphs of projects as the features get them, while the process may have fewer open than exist.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createGraphRegistry, openGraphCatalog } from '../../../src/app/graphs.ts'
-import type { GraphRegistry } from '../../../src/config/graph-registry.ts'
-import type { StoredDocument } from '../../../src/config/kind.ts'
-import { ConfigRepository } from '../../../src/config/repository.ts'
-import { mintGid } from '../../../src/kernel/ids.ts'
-import { systemClock, timestamp } from '../../../src/kernel/time/clock.ts'
-import { type Collections, openCollections } from '../../../src/store/documents/collections.ts'
-import type { Catalog } from '../../../src/store/tenancy/catalog.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
+import type { GraphRegistry } from '../../../../src/config/graphs/graph-registry.ts'
+import { createGraphRegistry, openGraphCatalog } from '../../../../src/config/graphs/open-graphs.ts'
+import type { StoredDocument } from '../../../../src/config/kind.ts'
+import { ConfigRepository } from '../../../../src/config/repository.ts'
+import { mintGid } from '../../../../src/kernel/ids.ts'
+import { systemClock, timestamp } from '../../../../src/kernel/time/clock.ts'
+import { type Collections, openCollections } from '../../../../src/store/documents/collections.ts'
+import type { Catalog } from '../../../../src/store/tenancy/catalog.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 const OPEN_MAX = 2
 const time = timestamp(1_750_000_000_000)
