@@ -18,6 +18,29 @@ export interface Name extends Spanned {
   readonly text: string
 }
 
+// ---------------------------------------------------------------- models
+
+/** The text of a model: the definitions of a project. */
+export interface Model extends Spanned {
+  readonly kind: 'model'
+  readonly definitions: readonly Definition[]
+}
+
+/** One end of a definition: the variable that its body uses, and the labels of the nodes; null: any node. */
+export interface DefinitionEnd extends Spanned {
+  readonly variable: Name
+  readonly labels: LabelExpression | null
+}
+
+/** `DEFINE (a:A)-[:name]->(b:B) AS { body }`: a relationship type that is derived and not stored. */
+export interface Definition extends Spanned {
+  readonly kind: 'definition'
+  readonly name: Name
+  readonly source: DefinitionEnd
+  readonly target: DefinitionEnd
+  readonly body: Query
+}
+
 // ---------------------------------------------------------------- queries and clauses
 
 /**

@@ -10,6 +10,24 @@ export function name(token: IToken): ast.Name {
   return { text: readName(token), span: spanOf(token) }
 }
 
+// ---------------------------------------------------------------- models
+
+/** Builds a model. */
+export function model(definitions: readonly ast.Definition[], span: ast.Span): ast.Model {
+  return { kind: 'model', definitions, span }
+}
+
+/** Builds a definition. */
+export function definition(
+  name: ast.Name,
+  source: ast.DefinitionEnd,
+  target: ast.DefinitionEnd,
+  body: ast.Query,
+  span: ast.Span,
+): ast.Definition {
+  return { kind: 'definition', name, source, target, body, span }
+}
+
 // ---------------------------------------------------------------- queries and clauses
 
 /** Builds a query from its single queries and the kind of each `UNION` between them. */

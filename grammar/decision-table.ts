@@ -143,4 +143,6 @@ skip OR 0: SKIP | OFFSET
 projectionItem OPTION 0: AS
 orderBy AT_LEAST_ONE_SEP 0: NOT SignOperator FreeName Integer Float Text TRUE FALSE NULL Parameter OpenParen OpenBracket OpenBrace CASE
 sortItem OR 0: ASC | ASCENDING | DESC | DESCENDING
-sortItem OPTION 0: ASC ASCENDING DESC DESCENDING`
+sortItem OPTION 0: ASC ASCENDING DESC DESCENDING
+model MANY 0: DEFINE
+model OPTION 0: Semicolon`

@@ -1,8 +1,10 @@
 // Visits the nodes of a syntax tree.
 import type {
   Clause,
+  Definition,
   Expression,
   LabelExpression,
+  Model,
   NodePattern,
   PathPattern,
   PathSelector,
@@ -13,6 +15,8 @@ import type {
 
 /** The nodes of a syntax tree that have a kind. */
 export type CypherNode =
+  | Model
+  | Definition
   | Query
   | Clause
   | PathPattern

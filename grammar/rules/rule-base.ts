@@ -7,6 +7,7 @@ import type {
   MapLiteral,
   MatchMode,
   Name,
+  NodePattern,
   Parameter,
   PathPattern,
   PatternPredicate,
@@ -32,6 +33,7 @@ export abstract class RuleBase extends EmbeddedActionsParser {
   abstract readonly pathPattern: ParserMethod<[], PathPattern>
   abstract readonly patternList: ParserMethod<[], PathPattern[]>
   abstract readonly chain: ParserMethod<[], PatternChain>
+  abstract readonly node: ParserMethod<[], NodePattern>
   abstract readonly matchMode: ParserMethod<[], MatchMode | null>
   abstract readonly labelExpression: ParserMethod<[], LabelExpression>
 

@@ -1,7 +1,9 @@
 // The library's entry point: a graph to write to, to check conditions on and to query, synchronously and in this process.
 
 import type { BoundQuery } from './bind/bound.ts'
+import { type Definitions, noDefinitions } from './bind/definitions.ts'
 import { Budget, type BudgetLimits } from './budget.ts'
+import { compileModel } from './definitions/model.ts'
 import { CompileError, ExecutionError } from './errors.ts'
 import { defaultOptions, type QueryContext } from './planned-query.ts'
 import { compileText, findUnboundVariables, type NodeReference, PreparedQuery } from './prepared-query.ts'
@@ -28,6 +30,18 @@ export type EntityKey = readonly [type: string, externalId: string]
  */
 export type QueryParameters = Readonly<Record<string, unknown>>
 
+/** Options of a graph. */
+export interface GraphOptions {
+  /** The text of a model: definitions of derived relationships. */
+  readonly model?: string
+}
+
+function definitionsOf(text: string): Definitions {
+  const model = compileModel(text)
+  if (!model.ok) throw new CompileError(model.error, text)
+  return model.value
+}
+
 const defaultLimits: BudgetLimits = { stepsMax: 100_000_000, timeMs: 10_000 }
 
 /**
@@ -48,11 +62,20 @@ const defaultLimits: BudgetLimits = { stepsMax: 100_000_000, timeMs: 10_000 }
 export class Graph {
   private readonly store: GraphStore
   private readonly limits: BudgetLimits
+  private readonly definitions: Definitions
 
-  /** `limits`: for each run, steps and milliseconds. Default: 100 million steps and 10 seconds. */
-  constructor(store: GraphStore, limits: BudgetLimits = defaultLimits) {
+  /**
+   * `limits`: for each run, steps and milliseconds. Default: 100 million steps and 10 seconds. `model`: the text with the definitions
+   * of derived relationships that conditions and queries can use. Throws CompileError for a model that is not valid.
+   *
+   * @example
+   * const model = 'DEFINE (u:User)-[:in]->(g:Group) AS { MATCH (u)-[:MEMBER]->(g) UNION MATCH (u)-[:in]->(x:Group)-[:MEMBER]->(g) }'
+   * new Graph(openStore('my-graph'), undefined, { model }).prepare('MATCH (subject:User)-[:in]->(resource:Group)')
+   */
+  constructor(store: GraphStore, limits: BudgetLimits = defaultLimits, { model }: GraphOptions = {}) {
     this.store = store
     this.limits = limits
+    this.definitions = model === undefined ? noDefinitions : definitionsOf(model)
   }
 
   /**
@@ -68,7 +91,7 @@ export class Graph {
    * node can be fixed or searched for. Throws CompileError.
    */
   prepare(condition: string): PreparedCondition {
-    const compiled = compileText(condition, 'open', 'condition')
+    const compiled = compileText(condition, 'open', 'condition', this.definitions)
     if (!compiled.ok) throw new CompileError(compiled.error, condition)
     return new PreparedCondition(condition, compiled.value.bound, (run) => this.read(run))
   }
@@ -80,7 +103,7 @@ export class Graph {
    * graph.query('MATCH (p:Person)-[:OWNS]->(c) RETURN p.external_id AS owner, count(c) AS cars').rows
    */
   query(text: string, parameters: QueryParameters = {}): QueryResult {
-    const query = compileRowsQuery(text)
+    const query = compileRowsQuery(text, defaultOptions, 'open', this.definitions)
     if (!query.ok) throw new CompileError(query.error, text)
     return this.read((contextFor) => query.value.run(contextFor(parameters)))
   }

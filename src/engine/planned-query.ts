@@ -6,7 +6,7 @@ import { slotsOf } from './bind/expression-tree.ts'
 import { Budget, type BudgetLimits } from './budget.ts'
 import { ExecutionError } from './errors.ts'
 import { compilePlan, type PlanCompilerDeps } from './exec/compile-plan.ts'
-import type { ExecutionContext } from './exec/execution-context.ts'
+import type { DerivedPairs, ExecutionContext } from './exec/execution-context.ts'
 import type { PhysicalOperator } from './exec/physical-operator.ts'
 import type { Profiler } from './exec/profiler.ts'
 import type { OptimizerContext } from './optimize/demand.ts'
@@ -60,6 +60,8 @@ export interface QueryContext {
   readonly locate?: (location: string) => Snapshot
   /** The number of rows that the caller reads at most. Absent: it may read all. */
   readonly rowsMax?: number
+  /** The pairs of definitions that are evaluated with a table. Needed only by queries with such definitions. */
+  readonly derived?: DerivedPairs | null
   /** Collects the plans that are run. Absent or null: they are not observed. */
   readonly plans?: PlanUses | null
 }
@@ -185,6 +187,7 @@ export class PlannedQuery {
     run.budget = context.budget ?? startedBudget(compiled.ownBudget, context.limits)
     run.clock.start(context.snapshot.statementMs)
     run.unknownProperty = null
+    run.derived = context.derived ?? null
     run.resumeAfter = 0
     run.isIncremental = false
     return compiled
@@ -263,6 +266,7 @@ export class PlannedQuery {
     // Only a complete one is kept: what a limit has interrupted would be planned later, with the counts of a closed snapshot.
     this.profiled = profiled
     built.run.parameters = context.parameters
+    built.run.derived = context.derived ?? null
     built.run.budget = context.budget ?? startedBudget(built.run.budget, context.limits)
     return built
   }
@@ -335,6 +339,7 @@ export class PlannedQuery {
       budget: new Budget(),
       clock: new StatementClock(),
       unknownProperty: null,
+      derived: null,
       resumeAfter: 0,
       isIncremental: false,
     }

@@ -7,7 +7,9 @@ import { parse } from '../../grammar/index.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { bindQuery, type QueryForm } from './bind/bind-query.ts'
 import type { BoundQuery, GraphReference } from './bind/bound.ts'
+import { type Definitions, noDefinitions } from './bind/definitions.ts'
 import { type DialectName, dialects } from './bind/dialect.ts'
+import { DefinitionProgram } from './definitions/tables.ts'
 import type { Profiler } from './exec/profiler.ts'
 import { assumedCounts, type GraphCounts } from './plan/expand-order.ts'
 import { describe, explain, type PlanNode } from './plan/explain.ts'
@@ -33,15 +35,16 @@ interface CompiledText {
   readonly bound: BoundQuery
 }
 
-/** Parses and binds a text. The error holds its diagnostics. */
+/** Parses and binds a text. The error holds its diagnostics. `definitions`: the derived relationship types that it can use. */
 export function compileText(
   text: string,
   dialect: DialectName,
   form: QueryForm,
+  definitions: Definitions = noDefinitions,
 ): Result<CompiledText, readonly Diagnostic[]> {
   const parsed = parse(text)
   if (!parsed.ok) return err(parsed.diagnostics)
-  const bound = bindQuery(parsed.query, dialects[dialect], form)
+  const bound = bindQuery(parsed.query, dialects[dialect], form, definitions)
   return bound.ok ? ok({ query: parsed.query, bound: bound.value }) : bound
 }
 
@@ -87,6 +90,7 @@ interface PreparedQueryOptions {
  */
 export class PreparedQuery {
   private readonly planned: PlannedQuery
+  private readonly program: DefinitionProgram | null
   private readonly accessQuery: AccessQuery
   private readonly bound: BoundAccessQuery
   /** Made when the query first runs on a graph in a database server. */
@@ -108,6 +112,12 @@ export class PreparedQuery {
     const argument = fixedSlots.filter((slot) => slot !== null)
     const columns = accessQuery.returns === 'rows' ? restricted.columns.map((column) => column.slot) : null
     this.planned = new PlannedQuery(restricted, argument, addRoot, options, basis, columns)
+    this.program = query.tabled.length === 0 ? null : new DefinitionProgram(query.tabled, options, basis)
+  }
+
+  /** The context with empty tables for the definitions of the query, if it needs any. */
+  private withTables(context: QueryContext): QueryContext {
+    return this.program === null ? context : { ...context, derived: this.program.open(context) }
   }
 
   /** Whether there is a row. False if a fixed node does not exist. */
@@ -133,7 +143,7 @@ export class PreparedQuery {
 
   private openAt(context: QueryContext, nodes: readonly NodeId[], after: NodeId): Execution {
     includeFetches(context)
-    const execution = this.planned.prepare(context)
+    const execution = this.planned.prepare(this.withTables(context))
     const { run, root } = execution
     run.resumeAfter = after
     const { fixedSlots } = this.bound
@@ -206,6 +216,8 @@ export class PreparedQuery {
   ): Execution | null {
     if (context.snapshot.pushdown === null) return null
     includeFetches(context)
+    // No server knows the definitions.
+    if (this.source.usesDefinitions) return null
     this.pushed ??= new PushedExecutions(this.source, this.accessQuery, this.planned)
     return this.pushed.open(context, externalIds, after, rowsMax)
   }
@@ -213,7 +225,8 @@ export class PreparedQuery {
   /** Starts a run and returns a cursor before its first row. Only one run of a prepared query at a time. */
   rows(context: QueryContext): RowCursor {
     const execution =
-      this.openPushed(context, [], 0, context.rowsMax ?? Number.POSITIVE_INFINITY) ?? this.planned.prepare(context)
+      this.openPushed(context, [], 0, context.rowsMax ?? Number.POSITIVE_INFINITY) ??
+      this.planned.prepare(this.withTables(context))
     execution.root.open(execution.run)
     return new RowCursor(execution, this.bound.query.columns)
   }
@@ -235,7 +248,7 @@ export class PreparedQuery {
     profiler: Profiler,
   ): { readonly plan: Plan; readonly execution: Execution | null } {
     includeFetches(context)
-    const prepared = this.planned.prepareProfiled(context, profiler)
+    const prepared = this.planned.prepareProfiled(this.withTables(context), profiler)
     return { plan: prepared.plan, execution: this.openWithFixedNodes(prepared, context, externalIds) }
   }
 
@@ -247,7 +260,7 @@ export class PreparedQuery {
   ): Execution | null {
     const pushed = this.openPushed(context, externalIds, after, enough)
     if (pushed !== null) return pushed
-    const execution = this.planned.prepare(context)
+    const execution = this.planned.prepare(this.withTables(context))
     execution.run.resumeAfter = after
     return this.openWithFixedNodes(execution, context, externalIds)
   }

@@ -45,5 +45,7 @@ export function valuesQuery(expressions: readonly BoundExpression[], frameSize: 
     parameters: [],
     graphs: [{ kind: 'default' }],
     symbols: [],
+    tabled: [],
+    usesDefinitions: false,
   }
 }

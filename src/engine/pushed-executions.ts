@@ -89,6 +89,7 @@ export class PushedExecutions {
       budget,
       clock,
       unknownProperty: null,
+      derived: null,
       resumeAfter: after,
       isIncremental: true,
     }

@@ -3,6 +3,7 @@ import type { Diagnostic } from '../../grammar/diagnostic.ts'
 import { assert } from '../kernel/assert.ts'
 import { ok, type Result } from '../kernel/result.ts'
 import type { BoundQuery, NamedSymbol } from './bind/bound.ts'
+import { type Definitions, noDefinitions } from './bind/definitions.ts'
 import type { DialectName } from './bind/dialect.ts'
 import { explainProfile, type ProfileNode, profileOf } from './decision-trace.ts'
 import { Profiler } from './exec/profiler.ts'
@@ -60,8 +61,9 @@ export function compileRowsQuery(
   text: string,
   options: EngineOptions = defaultOptions,
   dialect: Extract<DialectName, 'open' | 'query'> = 'open',
+  definitions: Definitions = noDefinitions,
 ): Result<RowsQuery, readonly Diagnostic[]> {
-  const compiled = compileText(text, dialect, 'rows')
+  const compiled = compileText(text, dialect, 'rows', definitions)
   return compiled.ok ? ok(new CompiledRowsQuery(compiled.value.bound, options)) : compiled
 }
 

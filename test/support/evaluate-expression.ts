@@ -83,7 +83,7 @@ export function bindText(text: string, around: Surroundings = {}): BoundText {
     parameter: (name) => parameters.push(name),
     exists: (_, span) => ({
       kind: 'exists',
-      match: { optional: false, repeatable: false, nodes: [], casts: [], relationships: [], predicates: [], paths: [] },
+      match: { optional: false, repeatable: false, nodes: [], casts: [], relationships: [], derived: [], predicates: [], paths: [] },
       span,
     }),
     count: queryElsewhere,
@@ -152,6 +152,7 @@ function runOver(around: Surroundings, frameSize: number): ExecutionContext {
     budget,
     clock: new StatementClock(),
     unknownProperty: null,
+    derived: null,
     resumeAfter: 0,
     isIncremental: false,
   }

@@ -180,5 +180,6 @@ function contextOver(snapshot: Snapshot, { limits, parameters, resumeAfter = 0 }
     resumeAfter,
     isIncremental: false,
     unknownProperty: null,
+    derived: null,
   }
 }

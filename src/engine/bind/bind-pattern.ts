@@ -3,6 +3,7 @@
 import type {
   Expression,
   LabelExpression,
+  LabelName,
   MatchClause,
   NodePattern,
   PathPattern,
@@ -52,7 +53,7 @@ export function bindPatterns(
   if (isTooLong(patterns, builder)) {
     for (const pattern of patterns) declareNames(pattern, builder)
     return {
-      match: { optional, repeatable, casts: [], nodes: [], relationships: [], predicates: [], paths: [] },
+      match: { optional, repeatable, casts: [], nodes: [], relationships: [], derived: [], predicates: [], paths: [] },
       scope: builder.scope,
     }
   }
@@ -76,9 +77,9 @@ export function bindPatterns(
     builder.relationships[at] = selectionStep(selected, candidates, builder)
   }
   predicates.push(...conditions)
-  const { nodes, relationships, paths, casts, scope } = builder
+  const { nodes, relationships, derived, paths, casts, scope } = builder
   predicates.push(...notNullPredicates(builder))
-  return { match: { optional, repeatable, casts, nodes, relationships, predicates, paths }, scope }
+  return { match: { optional, repeatable, casts, nodes, relationships, derived, predicates, paths }, scope }
 }
 
 /** A path with a selector, the predicates inside of it that are not bound yet, and its index among the relationships. */
@@ -189,8 +190,14 @@ function bindChain(pattern: PathPattern, builder: PatternBuilder): BoundChain {
   const relationships: number[] = []
   pattern.relationships.forEach((step, i) => {
     nodes.push(bindNode(pattern.nodes[i + 1]!, builder))
+    const ends = { left: nodes[i]!, right: nodes[i + 1]! }
+    const derived = derivedNames(step, builder)
+    if (derived.length > 0) {
+      bindDerivedStep(step, derived, pattern, ends, builder)
+      return
+    }
     relationships.push(builder.relationships.length)
-    bindStep(step, { left: nodes[i]!, right: nodes[i + 1]! }, pattern.shortest !== null, builder)
+    bindStep(step, ends, pattern.shortest !== null, builder)
   })
   return { nodes, relationships }
 }
@@ -224,6 +231,11 @@ function bindSelected(
     slots.push(inner.nodes[bindNode(node, inner)]!.slot)
   })
   pattern.relationships.forEach((step, i) => {
+    const derived = derivedNames(step, builder)
+    if (derived.length > 0) {
+      bindDerivedStep(step, derived, pattern, { left, right }, builder)
+      return
+    }
     if (step.kind === 'relationship' && step.variable && scope.has(step.variable.text)) {
       const message = `variable \`${step.variable.text}\` is inside of a path with a selector and cannot be bound elsewhere`
       builder.report('VariableAlreadyBound', message, step.variable.span)
@@ -319,6 +331,52 @@ function bindStep(
     quantified: null,
     selection: null,
   })
+}
+
+/** The derived types that the step names. */
+function derivedNames(step: PatternStep, { deps }: PatternBuilder): readonly LabelName[] {
+  if (step.kind === 'quantified-path') {
+    return step.pattern.relationships.flatMap((inner) => (inner.kind === 'relationship' ? namesIn(inner, deps) : []))
+  }
+  return namesIn(step, deps)
+}
+
+function namesIn({ types }: RelationshipPattern, { definitions }: PatternDeps): readonly LabelName[] {
+  return types === null ? [] : labelNames(types).filter(({ name }) => definitions.has(name))
+}
+
+/** Binds a step over a derived relationship, or reports what such a step cannot have. */
+function bindDerivedStep(
+  step: PatternStep,
+  [first]: readonly LabelName[],
+  path: PathPattern,
+  { left, right }: Pick<BoundRelationship, 'left' | 'right'>,
+  builder: PatternBuilder,
+): void {
+  const { name, span } = first!
+  const fault = derivedFault(step, path)
+  if (fault !== null) {
+    builder.report('InvalidDerivedRelationship', `\`${name}\` is derived by a definition: ${fault}`, span)
+    if (step.kind === 'relationship') builder.element(step.variable, step.range ? 'relationships' : 'relationship')
+    return
+  }
+  const isRight = (step as RelationshipPattern).direction === 'right'
+  const [source, target] = isRight ? [left, right] : [right, left]
+  const [from, to] = [builder.nodes[source]!.slot, builder.nodes[target]!.slot]
+  builder.derived.push({ name, source, target, branches: builder.deps.bindDerived(name, from, to) })
+}
+
+/** What a pattern cannot have because a derived relationship has no identity and no properties; null if nothing is wrong. */
+function derivedFault(step: PatternStep, path: PathPattern): string | null {
+  if (step.kind === 'quantified-path') return 'it cannot be inside a quantified path pattern'
+  if (path.shortest !== null || path.selector !== null) return 'a path with a selector cannot contain it'
+  if (path.variable !== null) return 'a named path cannot contain it'
+  if (step.variable !== null) return 'it cannot have a variable'
+  if (step.properties !== null || step.where !== null) return 'it has no properties that a pattern could test'
+  if (step.types!.kind !== 'label') return 'it must be the only type of its step'
+  if (step.range !== null) return 'it cannot be repeated: define the repetition, which may be recursive'
+  if (step.direction === 'both') return 'it needs a direction'
+  return null
 }
 
 function checkShortest(pattern: PathPattern, builder: PatternBuilder): void {

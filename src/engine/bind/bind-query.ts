@@ -11,7 +11,7 @@ import type {
   Span,
 } from '../../../grammar/ast.ts'
 import type { Diagnostic } from '../../../grammar/diagnostic.ts'
-import { assertNever } from '../../kernel/assert.ts'
+import { assert, assertNever } from '../../kernel/assert.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
 import { type StaticType, staticType } from '../value/static-type.ts'
 import { bindTyped } from './bind-expression.ts'
@@ -21,13 +21,16 @@ import { bindCollect, bindComprehension, bindCount, bindExists } from './bind-su
 import type {
   BoundClause,
   BoundColumn,
+  BoundDerived,
   BoundExpression,
   BoundPart,
   BoundQuery,
   NamedSymbol,
   Slot,
   SlotKind,
+  TabledBranch,
 } from './bound.ts'
+import { type DefinitionBranch, type Definitions, noDefinitions } from './definitions.ts'
 import { type Dialect, RESERVED_PREFIX } from './dialect.ts'
 import type { ExpressionPosition, ExpressionScope } from './expression-scope.ts'
 import { FrameLayout, type VariableScope } from './frame-layout.ts'
@@ -42,10 +45,29 @@ export type QueryForm = 'rows' | 'condition'
 /** `either`: a subquery whose rows are only counted, so RETURN is optional. */
 type PartForm = QueryForm | 'either'
 
-/** Binds a whole query in a dialect. The error holds every diagnostic of the query. */
-export function bindQuery(query: Query, dialect: Dialect, form: QueryForm): Result<BoundQuery, readonly Diagnostic[]> {
-  const binder = new QueryBinder(dialect)
+/**
+ * Binds a whole query in a dialect. The error holds every diagnostic of the query. `definitions`: the derived relationship types
+ * that the query can use.
+ */
+export function bindQuery(
+  query: Query,
+  dialect: Dialect,
+  form: QueryForm,
+  definitions: Definitions = noDefinitions,
+): Result<BoundQuery, readonly Diagnostic[]> {
+  const binder = new QueryBinder(dialect, definitions)
   const bound = binder.bindWhole(query, form)
+  return binder.diagnostics.length > 0 ? err(distinctDiagnostics(binder.diagnostics)) : ok(bound)
+}
+
+/** Binds one alternative of a definition as a query of its own. The error holds every diagnostic. */
+export function bindBranch(
+  branch: DefinitionBranch,
+  dialect: Dialect,
+  definitions: Definitions,
+): Result<TabledBranch, readonly Diagnostic[]> {
+  const binder = new QueryBinder(dialect, definitions)
+  const bound = binder.bindTabled(branch)
   return binder.diagnostics.length > 0 ? err(distinctDiagnostics(binder.diagnostics)) : ok(bound)
 }
 
@@ -77,6 +99,12 @@ const MAX_PARTS = 1_500
 
 /** Limit for one text: each part of a UNION repeats the queries before NEXT. */
 const MAX_STAGES = 100
+
+/** Alternatives of definitions that are bound in place, in one text. What is beyond is evaluated with a table. */
+const INLINE_PARTS_MAX = 128
+
+/** Definitions inside of each other that are bound in place. */
+const INLINE_DEPTH_MAX = 16
 
 /** The columns of a condition that is a whole query. */
 const GRANTED_COLUMNS: readonly string[] = ['subject', 'resource']
@@ -126,11 +154,21 @@ class QueryBinder {
   /** The queries before NEXT that were bound, each as often as it is repeated. */
   private stages = 0
   private readonly dialect: Dialect
+  private readonly definitions: Definitions
   private readonly graphs: GraphReferences
   private partCount = 0
+  /** How many definitions are being bound in place, one inside the other. */
+  private inlineDepth = 0
+  /** The parts of definitions that were bound in place. */
+  private inlineParts = 0
+  /** The ends of the definition that is being bound, while no pattern has introduced them. */
+  private readonly open = new Set<number>()
+  private readonly tabled = new Set<string>()
+  private usesDefinitions = false
 
-  constructor(dialect: Dialect) {
+  constructor(dialect: Dialect, definitions: Definitions) {
     this.dialect = dialect
+    this.definitions = definitions
     this.graphs = new GraphReferences(dialect, (diagnostic) => this.diagnostics.push(diagnostic))
   }
 
@@ -138,16 +176,67 @@ class QueryBinder {
   bindWhole(query: Query, form: QueryForm): BoundQuery {
     const isGranting = form === 'condition' && this.dialect.returnsPairs && isWholeQuery(query)
     const part = isGranting ? this.bindGranting(query) : this.bindUnion(query, () => emptyOuterScope, 0, form)
-    const { clauses, columns } = part
+    const tabled = this.definitions.tabled(this.tabled)
+    for (const { branches } of tabled)
+      for (const { parameters } of branches) for (const name of parameters) this.parameters.add(name)
     this.graphs.rejectOtherUses(this.parameters)
-    return markUnknownReads({
+    return markUnknownReads({ ...this.finished(part), tabled })
+  }
+
+  /** An alternative of a definition. Its ends are in scope from the beginning, and have a value at the end. */
+  bindTabled(branch: DefinitionBranch): TabledBranch {
+    this.inlineDepth = 1
+    const source = this.newSlot(branch.source, 'node')
+    const target = this.newSlot(branch.target, 'node')
+    const part = this.bindEnds(branch, source, target, 0)
+    return { ...this.finished(part), tabled: [], source, target, uses: [...this.tabled] }
+  }
+
+  private finished({ clauses, columns }: BoundPart): Omit<BoundQuery, 'tabled'> {
+    return {
       clauses,
       columns,
       frameSize: this.layout.size,
       parameters: [...this.parameters],
       graphs: this.graphs.references,
       symbols: [...this.symbols.values()],
-    })
+      usesDefinitions: this.usesDefinitions,
+    }
+  }
+
+  /**
+   * The alternatives of a definition, bound to the slots of its two ends; null if it is evaluated with a table: because it is
+   * recursive, or because it would make the query too large.
+   */
+  private bindDerived(name: string, from: Slot, to: Slot, graph: number): BoundDerived['branches'] {
+    const definition = this.definitions.get(name)
+    assert(definition !== undefined, `${name} is a definition`)
+    this.usesDefinitions = true
+    const parts = this.inlineParts + definition.branches.length
+    if (definition.isRecursive || parts > INLINE_PARTS_MAX || this.inlineDepth >= INLINE_DEPTH_MAX) {
+      this.tabled.add(name)
+      return null
+    }
+    this.inlineParts = parts
+    this.inlineDepth += 1
+    const isOpen = [...this.open]
+    const branches = definition.branches.map((branch) => this.bindEnds(branch, from, to, graph))
+    for (const slot of isOpen) this.open.add(slot)
+    this.inlineDepth -= 1
+    return branches
+  }
+
+  private bindEnds({ source, target, clauses }: DefinitionBranch, from: Slot, to: Slot, graph: number): BoundPart {
+    const scope = new Map([
+      [source, from],
+      [target, to],
+    ])
+    this.open.add(from.index).add(to.index)
+    const span = { start: 0, end: 0 }
+    const part = this.bindPart({ clauses, span }, { scope, imported: new Map(), hidden: new Map(), graph }, 'condition')
+    this.open.delete(from.index)
+    this.open.delete(to.index)
+    return part
   }
 
   /** Binds a condition that is a whole query: it returns the pairs that it grants, and nothing else. */
@@ -306,6 +395,7 @@ class QueryBinder {
         const { match, scope } = bindPatterns(clause.patterns, clause.where, clause, deps)
         this.rejectShadowing(scope, frame, clause.span)
         for (const { from, to } of match.casts) this.casts.set(to, from)
+        if (!match.optional) for (const { slot } of match.nodes) this.open.delete(slot.index)
         frame.scope = scope
         return { kind: 'match', match }
       }
@@ -478,6 +568,7 @@ class QueryBinder {
 
   /** Records what the text names in the graph. */
   private readonly nameSymbol = (symbol: NamedSymbol): void => {
+    if (this.inlineDepth > 0) return
     this.symbols.set(`${symbol.kind} ${symbol.span.start}`, symbol)
   }
 
@@ -487,8 +578,13 @@ class QueryBinder {
       outer,
       graph,
       mayDeclare,
-      newSlot: (name, kind, span, type) => this.layout.slot(name, kind, graph, type, span),
+      // The places inside a definition are those of another text.
+      newSlot: (name, kind, span, type) =>
+        this.layout.slot(name, kind, graph, type, this.inlineDepth > 0 ? undefined : span),
       bind: (expression, scope, position) => this.bindTyped(expression, scope, null, position).bound,
+      isOpen: (slot) => this.open.has(slot.index),
+      definitions: this.definitions,
+      bindDerived: (name, source, target) => this.bindDerived(name, source, target, graph),
       nameSymbol: this.nameSymbol,
       report: (diagnostic) => this.diagnostics.push(diagnostic),
     }

@@ -259,6 +259,24 @@ export interface BoundSelection {
 }
 
 /**
+ * A step over a derived relationship: the two nodes are a pair of its definition. It has no slot of its own, because a derived
+ * relationship has no properties and no identity.
+ */
+export interface BoundDerived {
+  /** The name of the definition. */
+  readonly name: string
+  /** Index into `BoundMatch.nodes` of the source of the definition. */
+  readonly source: number
+  /** Index into `BoundMatch.nodes` of its target. */
+  readonly target: number
+  /**
+   * The alternatives of the definition, bound to the slots of the two nodes: an alternative begins without a value in either slot,
+   * and ends with both. Null: the definition is evaluated by itself, with a table of the pairs that are known.
+   */
+  readonly branches: readonly BoundPart[] | null
+}
+
+/**
  * One MATCH: its patterns as one graph, and its labels, inline maps and WHERE as one list of predicates that must all be
  * true. Relationship uniqueness holds among all relationships of one BoundMatch.
  */
@@ -270,6 +288,7 @@ export interface BoundMatch {
   readonly casts: readonly { readonly from: Slot; readonly to: Slot }[]
   readonly nodes: readonly BoundNode[]
   readonly relationships: readonly BoundRelationship[]
+  readonly derived: readonly BoundDerived[]
   readonly predicates: readonly BoundExpression[]
   /** Named paths: the indexes of the nodes and relationships of the path, in order. */
   readonly paths: readonly {
@@ -358,4 +377,24 @@ export interface BoundQuery extends BoundPart {
   readonly graphs: readonly GraphReference[]
   /** The names of graph symbols in the text, once for each place. */
   readonly symbols: readonly NamedSymbol[]
+  /** The definitions that are evaluated with a table, and all that these use with one; empty for most queries. */
+  readonly tabled: readonly TabledDefinition[]
+  /** Whether a step of a pattern is derived, in place or with a table. */
+  readonly usesDefinitions: boolean
+}
+
+/** A definition that is evaluated by itself. */
+export interface TabledDefinition {
+  readonly name: string
+  /** Definitions of one component use each other. A component uses only components with lower numbers. */
+  readonly component: number
+  readonly branches: readonly TabledBranch[]
+}
+
+/** One alternative of a definition as a query with a frame of its own. */
+export interface TabledBranch extends BoundQuery {
+  readonly source: Slot
+  readonly target: Slot
+  /** The definitions that it uses with a table. */
+  readonly uses: readonly string[]
 }

@@ -8,7 +8,7 @@ export const RESERVED_PREFIX = 'given '
  * `open` is the dialect of the library, and `query` that of queries over the graph of a project; the others are the versions of
  * policies and context queries.
  */
-export type DialectName = 'open' | 'query' | '2.0-kbac' | '3.0-kbac' | '1.0-ciq'
+export type DialectName = 'open' | 'query' | 'definition' | '2.0-kbac' | '3.0-kbac' | '1.0-ciq'
 
 /** The clauses, parameters and names that one dialect allows. */
 export interface Dialect {
@@ -83,6 +83,22 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
   open,
   /** As the library, with the trust scores of a project. */
   query: { ...open, name: 'query', readsScores: true },
+  /** The body of a definition: each of its rows is a pair, whatever the other rows are. */
+  definition: {
+    ...open,
+    name: 'definition',
+    clauses: new Set(condition),
+    returnsPairs: false,
+    forbiddenClauseMessages: {
+      ...forbiddenClauseMessages,
+      return: 'a definition has no RETURN: its rows are the pairs of the two variables of its head',
+      call: 'CALL is not allowed in a definition',
+      conditional: 'WHEN is not allowed in a definition: write an alternative with UNION',
+      block: 'braces around a query are not allowed in a definition',
+    },
+    nonLocationParameters: platformParameters,
+    allowsImpure: false,
+  },
   '2.0-kbac': {
     name: '2.0-kbac',
     clauses: new Set(condition),

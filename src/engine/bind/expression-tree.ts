@@ -161,9 +161,11 @@ export function someChild(expression: BoundExpression, test: (child: BoundExpres
   return found
 }
 
-/** Whether the expression is or contains a subquery (EXISTS over one pattern is not a subquery). */
+/** Whether the expression is or contains a subquery (EXISTS over one pattern is none, unless a step of it is derived). */
 export function containsSubquery(expression: BoundExpression): boolean {
-  return expression.kind === 'subquery' || someChild(expression, containsSubquery)
+  if (expression.kind === 'subquery') return true
+  if (expression.kind === 'exists' && expression.match.derived.length > 0) return true
+  return someChild(expression, containsSubquery)
 }
 
 /** Every outer slot that the expression reads, once each. Its own local variables are not among them. */
@@ -244,6 +246,7 @@ export function slotsIn(part: BoundPart): readonly Slot[] {
           ...match.nodes.map((node) => node.slot),
           ...match.relationships.map((relationship) => relationship.slot),
           ...match.relationships.flatMap((step) => stepPredicates(step).flatMap(slotsOf)),
+          ...match.derived.flatMap(({ branches }) => branches?.flatMap(slotsIn) ?? []),
           ...match.casts.flatMap(({ from, to }) => [from, to]),
           ...match.predicates.flatMap(slotsOf),
         ]

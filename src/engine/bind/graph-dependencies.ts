@@ -53,6 +53,12 @@ export function graphDependencies(
   const found = new FoundDependencies(new Set(isByRow ? fixed.map(([slot]) => slot.index) : []))
   for (const [, type] of fixed) found.labels.add(type)
   found.visit(query.clauses)
+  for (const { branches } of query.tabled) {
+    // The slots of a table are those of another frame.
+    const others = new FoundDependencies(new Set())
+    for (const { clauses } of branches) others.visit(clauses)
+    found.include(others)
+  }
   return found
 }
 
@@ -68,6 +74,17 @@ class FoundDependencies implements GraphDependencies {
 
   constructor(fixed: ReadonlySet<number>) {
     this.fixed = fixed
+  }
+
+  /** Adds what another part of the query depends on. */
+  include(other: GraphDependencies): void {
+    for (const name of other.labels) this.labels.add(name)
+    for (const name of other.types) this.types.add(name)
+    for (const name of other.properties) this.properties.add(name)
+    this.anyNode ||= other.anyNode
+    this.anyRelationship ||= other.anyRelationship
+    this.everything ||= other.everything
+    this.onTime ||= other.onTime
   }
 
   /** Visits every object of the query: expressions occur in clauses, patterns, projections and subqueries. */

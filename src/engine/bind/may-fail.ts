@@ -102,9 +102,11 @@ function isPredicate(expression: BoundExpression): boolean {
   }
 }
 
-function matchMayFail({ casts, predicates, relationships }: BoundMatch): boolean {
+/** A definition that is evaluated with a table counts as one that may fail. */
+function matchMayFail({ casts, predicates, relationships, derived }: BoundMatch): boolean {
   return (
     casts.length > 0 ||
+    derived.some(({ branches }) => branches === null || branches.some(partMayFail)) ||
     predicates.some((predicate) => !isSafePredicate(predicate)) ||
     relationships.some((step) => !stepPredicates(step).every(isSafePredicate))
   )

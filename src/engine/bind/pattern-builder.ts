@@ -2,7 +2,16 @@
 import type { Expression, Name, Span } from '../../../grammar/ast.ts'
 import type { Diagnostic } from '../../../grammar/diagnostic.ts'
 import { mayBeOneOf, type StaticType } from '../value/static-type.ts'
-import type { BoundExpression, BoundMatch, BoundNode, BoundRelationship, NamedSymbol, Slot, SlotKind } from './bound.ts'
+import type {
+  BoundDerived,
+  BoundExpression,
+  BoundMatch,
+  BoundNode,
+  BoundRelationship,
+  NamedSymbol,
+  Slot,
+  SlotKind,
+} from './bound.ts'
 import type { ExpressionPosition } from './expression-scope.ts'
 import type { VariableScope } from './frame-layout.ts'
 
@@ -18,10 +27,21 @@ export interface PatternDeps {
   newSlot(name: string | null, kind: SlotKind, span?: Span, type?: StaticType): Slot
   /** Binds an expression in a scope. */
   bind(expression: Expression, scope: VariableScope, position: ExpressionPosition): BoundExpression
+  /** Whether a name in scope has no value yet: an end of a definition before the pattern that introduces it. */
+  isOpen(slot: Slot): boolean
+  /** The names that definitions give to relationship types. */
+  readonly definitions: DerivedTypes
+  /** Binds a step over a derived relationship between two slots. */
+  bindDerived(name: string, source: Slot, target: Slot): BoundDerived['branches']
   /** Records what the text names in the graph. */
   nameSymbol(symbol: NamedSymbol): void
   /** Adds a diagnostic. */
   report(diagnostic: Diagnostic): void
+}
+
+/** The relationship types that are derived. */
+export interface DerivedTypes {
+  has(name: string): boolean
 }
 
 type PatternElementKind = 'node' | 'relationship' | 'relationships'
@@ -33,6 +53,7 @@ export class PatternBuilder {
   readonly nodes: BoundNode[] = []
   readonly nodeIndexBySlot = new Map<number, number>()
   readonly relationships: BoundRelationship[] = []
+  readonly derived: BoundDerived[] = []
   readonly paths: BoundMatch['paths'][number][] = []
   readonly casts: BoundMatch['casts'][number][] = []
   /** Predicates to bind after all names of the patterns are declared: inline maps may read other elements. */
@@ -94,6 +115,7 @@ export class PatternBuilder {
   }
 
   private isBoundOutside(slot: Slot): boolean {
+    if (this.deps.isOpen(slot)) return false
     return this.casts.some((cast) => cast.to === slot) || [...this.deps.outer.values()].includes(slot)
   }
 }

@@ -15,6 +15,7 @@ import { CastOperator } from './cast.ts'
 import { isElementSlot } from './comparison.ts'
 import { chargeBySize, compileExpression, compileTest, type ExpressionCompilerDeps } from './compile-expression.ts'
 import { CountRowsOperator } from './count-rows.ts'
+import { DerivedExpandAllOperator, DerivedExpandIntoOperator } from './derived-expand.ts'
 import { DistinctElementsOperator, DistinctOperator } from './distinct.ts'
 import { EagerAggregationOperator } from './eager-aggregation.ts'
 import type { CompiledExpression, ExecutionContext } from './execution-context.ts'
@@ -220,6 +221,13 @@ export function compilePlan(plan: Plan, deps: PlanCompilerDeps): PhysicalOperato
       }
       case 'OrderedExpand':
         return new OrderedExpandOperator(compile(plan.input), endpoints(plan), traversal(plan), deps.collectedMax)
+      case 'DerivedExpand': {
+        const { derived: step, direction, into, from } = plan
+        const derived = { step, direction, graph: from.graph }
+        return into
+          ? new DerivedExpandIntoOperator(compile(plan.input), endpoints(plan), derived)
+          : new DerivedExpandAllOperator(compile(plan.input), endpoints(plan), derived)
+      }
       case 'ProjectEndpoints':
         return new ProjectEndpointsOperator(
           compile(plan.input),

@@ -86,6 +86,7 @@ function pushDown(plan: Plan, predicate: BoundExpression, reads: ReadonlySet<num
     case 'VarLengthExpand':
     case 'BidirectionalExpandInto':
     case 'PruningExpand':
+    case 'DerivedExpand':
     case 'ProjectEndpoints':
     case 'ProjectVarLengthEndpoints':
     case 'ShortestPath':

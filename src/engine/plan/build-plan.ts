@@ -142,6 +142,9 @@ function buildMatch(match: BoundMatch, input: Plan, known: ReadonlySet<number>, 
       const { slot } = match.nodes[step.node]!
       plan = { op: 'AllNodesScan', input: plan, slot }
       reached.add(slot.index)
+    } else if (step.kind === 'derive') {
+      plan = buildDerived(match, step, plan, reached, context)
+      reached.add(match.nodes[step.to]!.slot.index)
     } else {
       plan = buildWalk(match, step, plan, reached, walked, context.extra)
       walked.push(match.relationships[step.relationship]!)
@@ -167,6 +170,30 @@ function buildMatch(match: BoundMatch, input: Plan, known: ReadonlySet<number>, 
     }
   }
   return match.predicates.length > 0 ? { op: 'Filter', input: plan, predicates: match.predicates } : plan
+}
+
+/** A step over a derived relationship: a test if both nodes are known; otherwise each node at the other end once. */
+function buildDerived(
+  match: BoundMatch,
+  step: Extract<WalkStep, { kind: 'derive' }>,
+  input: Plan,
+  reached: ReadonlySet<number>,
+  context: PlanningContext,
+): Plan {
+  const derived = match.derived[step.derived]!
+  const { name, branches, source } = derived
+  const from = match.nodes[step.from]!.slot
+  const to = match.nodes[step.to]!.slot
+  const into = reached.has(to.index)
+  if (branches === null) {
+    return { op: 'DerivedExpand', input, from, to, into, name, direction: step.from === source ? 'out' : 'in', derived }
+  }
+  const argument = into && from.index !== to.index ? [from, to] : [from]
+  const plans = branches.map(({ clauses }) => buildClauses(clauses, argument, context))
+  const inner: Plan = plans.length === 1 ? plans[0]! : { op: 'Union', branches: plans }
+  return into
+    ? { op: 'SemiApply', input, inner, negated: false }
+    : { op: 'Apply', input, inner: { op: 'Distinct', input: inner, slots: [to] } }
 }
 
 function buildWalk(

@@ -1,6 +1,6 @@
 // Chooses where the expansion of a pattern starts and in which order its relationships are expanded. The caller passes the
 // counts of the graph. Ties are broken by the order of the text, so plans are stable.
-import type { BoundExpression, BoundMatch, BoundRelationship } from '../bind/bound.ts'
+import type { BoundDerived, BoundExpression, BoundMatch, BoundRelationship } from '../bind/bound.ts'
 import { slotsOf } from '../bind/expression-tree.ts'
 import { hopsOf } from '../bind/step-predicates.ts'
 
@@ -18,10 +18,11 @@ export const assumedCounts: GraphCounts = {
   relationships: (type) => (type === null ? 50_000 : 5_000),
 }
 
-/** A step of an order: begin at a node, or expand a relationship. Numbers are indexes into the match. */
+/** A step of an order: begin at a node, or expand a relationship or a derived one. Numbers are indexes into the match. */
 export type WalkStep =
   | { readonly kind: 'start'; readonly node: number }
   | { readonly kind: 'walk'; readonly relationship: number; readonly from: number; readonly to: number }
+  | { readonly kind: 'derive'; readonly derived: number; readonly from: number; readonly to: number }
 
 /**
  * Orders the steps of a match. `known` are the indexes of the slots that have a value before the match. `onWork`: called for
@@ -55,6 +56,7 @@ export const costOrder: ExpandOrder = (match, known, counts, onWork) => {
     known,
     (candidates) =>
       least(candidates, (step) => {
+        if (step.kind === 'derive') return step.closes ? DERIVED_TEST_COST : DERIVED_FAN_OUT
         const key = (step.relationship * match.nodes.length + step.from) * 2 + (step.closes ? 1 : 0)
         let cost = walkCosts.get(key)
         if (cost === undefined) {
@@ -65,8 +67,10 @@ export const costOrder: ExpandOrder = (match, known, counts, onWork) => {
       }),
     (nodes) => least(nodes, (node) => startCosts[node]!),
     // A path to a node that a key finds is searched from both ends, not to every node within reach.
-    ({ relationship, to, closes }) =>
-      !closes && match.relationships[relationship]!.selection !== null && startCosts[to]! <= FEW_STARTS,
+    (step) =>
+      !step.closes &&
+      startCosts[step.to]! <= FEW_STARTS &&
+      (step.kind === 'derive' || match.relationships[step.relationship]!.selection !== null),
     onWork,
   )
 }
@@ -74,8 +78,15 @@ export const costOrder: ExpandOrder = (match, known, counts, onWork) => {
 /** Starts up to which a path with a selector is searched for each of them. */
 const FEW_STARTS = 4
 
-type ExpandChoice = Extract<WalkStep, { kind: 'walk' }>
+/** The assumed cost of testing one pair of a definition: that of a short search. */
+const DERIVED_TEST_COST = 8
+
+/** The assumed number of nodes that a definition reaches from one node. */
+const DERIVED_FAN_OUT = 64
+
+type ExpandChoice = Extract<WalkStep, { kind: 'walk' | 'derive' }>
 type ExpandCandidate = ExpandChoice & { readonly closes: boolean }
+type WalkCandidate = Extract<ExpandCandidate, { kind: 'walk' }>
 
 function orderSteps(
   match: BoundMatch,
@@ -88,10 +99,14 @@ function orderSteps(
   const reached = match.nodes.map((node) => node.bound || known.has(node.slot.index))
   /** Relationships that are not walked yet, in the order of the text. */
   let left = match.relationships.map((_, i) => i)
+  let leftDerived = match.derived.map((_, i) => i)
   const steps: WalkStep[] = []
   for (;;) {
     onWork?.()
-    const candidates = left.flatMap((i) => directions(match.relationships[i]!, i, reached))
+    const candidates: readonly ExpandCandidate[] = [
+      ...left.flatMap((i) => directions(match.relationships[i]!, i, reached)),
+      ...leftDerived.flatMap((i) => derivedDirections(match.derived[i]!, i, reached)),
+    ]
     if (candidates.length > 0) {
       const chosen = chooseWalk(candidates)
       if (startsAtEnd(chosen)) {
@@ -101,7 +116,8 @@ function orderSteps(
       }
       const { closes: _, ...step } = chosen
       steps.push(step)
-      left = left.filter((i) => i !== step.relationship)
+      if (step.kind === 'walk') left = left.filter((i) => i !== step.relationship)
+      else leftDerived = leftDerived.filter((i) => i !== step.derived)
       reached[step.from] = true
       reached[step.to] = true
       continue
@@ -118,10 +134,20 @@ function orderSteps(
 function directions(relationship: BoundRelationship, i: number, reached: readonly boolean[]): ExpandCandidate[] {
   const { left, right, bound } = relationship
   const closes = reached[left]! && reached[right]!
-  const forward: ExpandCandidate = { kind: 'walk', relationship: i, from: left, to: right, closes }
-  const backward: ExpandCandidate = { kind: 'walk', relationship: i, from: right, to: left, closes }
+  const forward: WalkCandidate = { kind: 'walk', relationship: i, from: left, to: right, closes }
+  const backward: WalkCandidate = { kind: 'walk', relationship: i, from: right, to: left, closes }
   if (bound || closes) return [forward]
   return [...(reached[left] ? [forward] : []), ...(reached[right] ? [backward] : [])]
+}
+
+function derivedDirections(
+  { source, target }: BoundDerived,
+  derived: number,
+  reached: readonly boolean[],
+): ExpandCandidate[] {
+  const closes = reached[source]! && reached[target]!
+  if (closes || reached[source]!) return [{ kind: 'derive', derived, from: source, to: target, closes }]
+  return reached[target]! ? [{ kind: 'derive', derived, from: target, to: source, closes }] : []
 }
 
 interface NodeHint {
@@ -196,7 +222,7 @@ function startCost(hint: NodeHint, counts: GraphCounts): number {
   return hint.byProperty && hint.labels.length > 0 ? 1 + carriers / 100 : 2 + carriers
 }
 
-function walkCost(match: BoundMatch, step: ExpandCandidate, hints: readonly NodeHint[], counts: GraphCounts): number {
+function walkCost(match: BoundMatch, step: WalkCandidate, hints: readonly NodeHint[], counts: GraphCounts): number {
   const relationship = match.relationships[step.relationship]!
   if (relationship.bound) return -2
   const from = hints[step.from]!

@@ -214,6 +214,16 @@ const descriptors: { readonly [Op in OperatorName]: OperatorDescriptor<PlanOf<Op
       detail: `${expandText({ ...plan, relationship: null })}${AFTER_CURSOR}`,
     }),
   },
+  DerivedExpand: {
+    ...streaming,
+    missing: 'relationship',
+    fills: (plan) => (plan.into ? [] : [plan.to]),
+    reads: (plan) => [plan.from, ...(plan.into ? [plan.to] : [])],
+    describe: (plan) => ({
+      operator: `DerivedExpand(${plan.into ? 'Into' : 'All'})`,
+      detail: expandText({ ...plan, relationship: null, types: [plan.name] }),
+    }),
+  },
   ProjectEndpoints: {
     ...streaming,
     missing: 'relationship',

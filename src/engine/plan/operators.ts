@@ -1,7 +1,15 @@
 // The logical operators of a plan. Each is a plain record that describes what to do, not how to do it. A plan holds no
 // values and no symbol ids, so one plan serves every graph and every run. The properties of an operator that the planner uses
 // are in its descriptor (operator-descriptors.ts). Names follow the execution plans of Neo4j where Neo4j has the operator.
-import type { BoundAggregate, BoundExpression, BoundGroup, BoundSelection, BoundSort, Slot } from '../bind/bound.ts'
+import type {
+  BoundAggregate,
+  BoundDerived,
+  BoundExpression,
+  BoundGroup,
+  BoundSelection,
+  BoundSort,
+  Slot,
+} from '../bind/bound.ts'
 
 /** Direction of an expansion from `from` to `to`: along the arrow (`out`), against it (`in`), or either way (`both`). */
 export type WalkDirection = 'out' | 'in' | 'both'
@@ -147,6 +155,22 @@ type BidirectionalExpandIntoPlan = ExpandChain & { readonly op: 'BidirectionalEx
 
 /** For each input row, every node at the end of a chain, once each: a breadth-first search. Replaces expansions likewise. */
 type PruningExpandPlan = ExpandChain & { readonly op: 'PruningExpand' }
+
+/**
+ * For each input row, the nodes that a definition pairs with `from`, each once; with `into`, the row if `from` and `to` are a
+ * pair. The pairs are kept in a table of the run. `direction`: `out` if `from` is the source of the definition.
+ */
+type DerivedExpandPlan = {
+  readonly op: 'DerivedExpand'
+  readonly input: Plan
+  readonly from: Slot
+  readonly to: Slot
+  readonly into: boolean
+  readonly name: string
+  readonly direction: 'out' | 'in'
+  /** The step of the pattern. */
+  readonly derived: BoundDerived
+}
 
 /** The relationship is known. Fills its end nodes, or compares them with nodes that are known before. */
 type ProjectEndpointsPlan = {
@@ -315,6 +339,7 @@ export type Plan =
   | BidirectionalExpandIntoPlan
   | PruningExpandPlan
   | OrderedExpandPlan
+  | DerivedExpandPlan
   | ProjectEndpointsPlan
   | ProjectVarLengthEndpointsPlan
   | ShortestPathPlan

@@ -2,7 +2,7 @@
 import type { ValueTestKind } from '../../../grammar/ast.ts'
 import { assertNever } from '../../kernel/assert.ts'
 import { Float } from '../../kernel/float.ts'
-import type { BoundExpression, BoundLabels } from '../bind/bound.ts'
+import type { BoundExpression, BoundLabels, BoundMatch } from '../bind/bound.ts'
 import { scoreText } from '../bind/score-expression.ts'
 import type { Value } from '../value/value.ts'
 import { valueTypesText } from '../value/value-type.ts'
@@ -24,6 +24,14 @@ function labelText(labels: BoundLabels): string {
     default:
       return assertNever(labels)
   }
+}
+
+function stepsText({ nodes, relationships, derived }: BoundMatch): string {
+  const ends = [
+    ...relationships.map(({ left, right }) => [left, right] as const),
+    ...derived.map(({ source, target }) => [source, target] as const),
+  ]
+  return ends.map(([from, to]) => `${nodes[from]!.slot.name} to ${nodes[to]!.slot.name}`).join(', ')
 }
 
 /** The text of an expression. Subqueries are abbreviated. */
@@ -89,7 +97,7 @@ export function showExpression(e: BoundExpression): string {
     case 'subquery':
       return `${e.form} { query }`
     case 'exists':
-      return `exists { ${e.match.relationships.map((r) => `${e.match.nodes[r.left]!.slot.name} to ${e.match.nodes[r.right]!.slot.name}`).join(', ')} }`
+      return `exists { ${stepsText(e.match)} }`
     default:
       return assertNever(e)
   }

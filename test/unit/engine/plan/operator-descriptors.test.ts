@@ -88,6 +88,7 @@ test('the queries use every operator', () => {
     AllNodesScan: true,
     ExpandAll: true,
     ExpandInto: true,
+    DerivedExpand: true,
     VarLengthExpand: true,
     BidirectionalExpandInto: true,
     PruningExpand: true,

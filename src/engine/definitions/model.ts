@@ -1,0 +1,228 @@
+// A model: the definitions of derived relationship types, from one text. Definitions may use each other and themselves; what a
+// definition excludes must not depend on it (stratified negation), so that there is exactly one least set of pairs.
+import type { Definition as DefinitionText, Span } from '../../../grammar/ast.ts'
+import type { Diagnostic } from '../../../grammar/diagnostic.ts'
+import { parseModel } from '../../../grammar/index.ts'
+import { err, ok, type Result } from '../../kernel/result.ts'
+import { bindBranch } from '../bind/bind-query.ts'
+import type { TabledBranch, TabledDefinition } from '../bind/bound.ts'
+import type { Definition, Definitions } from '../bind/definitions.ts'
+import { dialects } from '../bind/dialect.ts'
+import { branchesOf } from './branches.ts'
+import { type DefinitionUse, usesIn } from './uses.ts'
+
+/** Limit for one model: far above what people write. */
+const MAX_DEFINITIONS = 1_000
+
+/** Compiles a model. The error holds every diagnostic; its places are offsets of the text. */
+export function compileModel(text: string): Result<Model, readonly Diagnostic[]> {
+  const parsed = parseModel(text)
+  if (!parsed.ok) return err(parsed.diagnostics)
+  const { definitions } = parsed.model
+  const diagnostics = definitions.flatMap((definition, at) => shapeFaults(definition, definitions.slice(0, at)))
+  const beyond = definitions[MAX_DEFINITIONS]
+  if (beyond !== undefined) {
+    diagnostics.push(fault('ModelTooLong', `more than ${MAX_DEFINITIONS} definitions`, beyond.span))
+  }
+  if (diagnostics.length > 0) return err(diagnostics)
+  const names = new Set(definitions.map(({ name }) => name.text))
+  const texts = new Map(
+    definitions.map((definition) => [
+      definition.name.text,
+      { definition, uses: usesIn(definition.body, (name) => names.has(name)) },
+    ]),
+  )
+  const components = componentsOf(texts)
+  diagnostics.push(...[...texts].flatMap(([name, { uses }]) => cycleFaults(name, uses, texts, components)))
+  if (diagnostics.length > 0) return err(diagnostics)
+  const model = new Model(texts, components)
+  diagnostics.push(...model.bindAll())
+  return diagnostics.length > 0 ? err(diagnostics) : ok(model)
+}
+
+interface ModelEntry {
+  readonly definition: DefinitionText
+  readonly uses: readonly DefinitionUse[]
+}
+
+type ModelEntries = ReadonlyMap<string, ModelEntry>
+
+function fault(code: string, message: string, { start, end }: Span): Diagnostic {
+  return { code, message, span: { start, end } }
+}
+
+/** What is wrong with a definition by itself. */
+function shapeFaults(
+  { name, source, target, body }: DefinitionText,
+  before: readonly DefinitionText[],
+): readonly Diagnostic[] {
+  const faults: Diagnostic[] = []
+  if (before.some((other) => other.name.text === name.text)) {
+    const message = `\`${name.text}\` is defined twice: write its alternatives in one definition, with UNION`
+    faults.push(fault('InvalidDefinition', message, name.span))
+  }
+  if (source.variable.text === target.variable.text) {
+    faults.push(fault('InvalidDefinition', 'the two ends of a definition need different variables', target.span))
+  }
+  if (body.input !== null) faults.push(fault('ForbiddenClause', 'NEXT is not allowed in a definition', body.span))
+  for (const { clauses } of body.parts) {
+    for (const clause of clauses) {
+      if (clause.kind !== 'with') continue
+      if (clause.distinct || clause.orderBy.length > 0 || clause.skip !== null || clause.limit !== null) {
+        const message = 'DISTINCT, ORDER BY, SKIP and LIMIT are not allowed in a definition: its pairs have no order'
+        faults.push(fault('InvalidDefinition', message, clause.span))
+      }
+    }
+  }
+  return faults
+}
+
+/** By name, the number of the component: definitions that use each other have the same one. What is used has a lower one. */
+function componentsOf(entries: ModelEntries): ReadonlyMap<string, number> {
+  // Tarjan's algorithm, without recursion: a model may chain a thousand definitions.
+  const components = new Map<string, number>()
+  const order = new Map<string, number>()
+  const low = new Map<string, number>()
+  const stack: string[] = []
+  for (const root of entries.keys()) {
+    if (order.has(root)) continue
+    const path: { readonly name: string; at: number }[] = []
+    const enter = (name: string): void => {
+      order.set(name, order.size)
+      low.set(name, order.get(name)!)
+      stack.push(name)
+      path.push({ name, at: 0 })
+    }
+    enter(root)
+    for (let top = path.at(-1); top !== undefined; top = path.at(-1)) {
+      const used = entries.get(top.name)!.uses[top.at]?.type.name
+      top.at += 1
+      if (used !== undefined) {
+        if (!order.has(used)) enter(used)
+        else if (!components.has(used)) low.set(top.name, Math.min(low.get(top.name)!, order.get(used)!))
+        continue
+      }
+      path.pop()
+      const user = path.at(-1)
+      if (user !== undefined) low.set(user.name, Math.min(low.get(user.name)!, low.get(top.name)!))
+      if (low.get(top.name) !== order.get(top.name)) continue
+      const number = new Set(components.values()).size
+      for (let name = stack.pop(); name !== undefined; name = stack.pop()) {
+        components.set(name, number)
+        if (name === top.name) break
+      }
+    }
+  }
+  return components
+}
+
+/** The uses of a definition that exclude what depends on the definition itself. */
+function cycleFaults(
+  name: string,
+  uses: readonly DefinitionUse[],
+  entries: ModelEntries,
+  components: ReadonlyMap<string, number>,
+): readonly Diagnostic[] {
+  return uses.flatMap(({ type, isMonotone }) => {
+    if (isMonotone || components.get(type.name) !== components.get(name)) return []
+    const cycle = [name, ...pathBetween(type.name, name, entries)].map((one) => `\`${one}\``).join(' → ')
+    const message = `a definition cannot exclude or count what depends on itself: ${cycle}`
+    return [fault('UnstratifiedDefinition', message, type.span)]
+  })
+}
+
+/** The names from a definition to another one that it uses, directly or through others, both included. */
+function pathBetween(from: string, to: string, entries: ModelEntries): readonly string[] {
+  const paths: (readonly string[])[] = [[from]]
+  const seen = new Set([from])
+  for (const path of paths) {
+    const last = path.at(-1)!
+    if (last === to) return path
+    for (const { type } of entries.get(last)!.uses) {
+      if (seen.has(type.name)) continue
+      seen.add(type.name)
+      paths.push([...path, type.name])
+    }
+  }
+  return [from, to]
+}
+
+/** The definitions of one model. */
+export class Model implements Definitions {
+  private readonly definitions: ReadonlyMap<string, Definition>
+  private readonly texts: ModelEntries
+  private readonly components: ReadonlyMap<string, number>
+  private readonly bound = new Map<string, TabledDefinition>()
+
+  /** Use `compileModel`. */
+  constructor(texts: ModelEntries, components: ReadonlyMap<string, number>) {
+    this.texts = texts
+    this.components = components
+    const sizes = new Map<number, number>()
+    for (const component of components.values()) sizes.set(component, (sizes.get(component) ?? 0) + 1)
+    this.definitions = new Map(
+      [...texts].map(([name, { definition, uses }]) => {
+        const isRecursive = sizes.get(components.get(name)!)! > 1 || uses.some(({ type }) => type.name === name)
+        return [name, { name, branches: branchesOf(definition), isRecursive }]
+      }),
+    )
+  }
+
+  /** The names of the definitions, in the order of the text. */
+  get names(): readonly string[] {
+    return [...this.definitions.keys()]
+  }
+
+  has(name: string): boolean {
+    return this.definitions.has(name)
+  }
+
+  get(name: string): Definition | undefined {
+    return this.definitions.get(name)
+  }
+
+  tabled(names: Iterable<string>): readonly TabledDefinition[] {
+    const found = new Map<string, TabledDefinition>()
+    const pending = [...names]
+    for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
+      if (found.has(name)) continue
+      const definition = this.bound.get(name)
+      if (definition === undefined) continue
+      found.set(name, definition)
+      pending.push(...definition.branches.flatMap(({ uses }) => uses))
+    }
+    return [...found.values()]
+  }
+
+  /** Binds every alternative. Returns what is wrong with them. */
+  bindAll(): readonly Diagnostic[] {
+    const diagnostics: Diagnostic[] = []
+    for (const [name, { branches }] of this.definitions) {
+      const { body, source, target } = this.texts.get(name)!.definition
+      const bound: TabledBranch[] = []
+      branches.forEach((branch, at) => {
+        const result = bindBranch(branch, dialects.definition, this)
+        if (!result.ok) diagnostics.push(...result.error)
+        else {
+          const place = body.parts[at]!.span
+          diagnostics.push(...branchFaults(result.value, [source.variable.text, target.variable.text], place))
+          bound.push(result.value)
+        }
+      })
+      this.bound.set(name, { name, component: this.components.get(name)!, branches: bound })
+    }
+    return diagnostics
+  }
+}
+
+function branchFaults({ clauses, columns }: TabledBranch, ends: readonly string[], place: Span): readonly Diagnostic[] {
+  const faults = ends
+    .filter((end) => columns.every(({ name }) => name !== end))
+    .map((end) => fault('UnboundVariable', `\`${end}\` is no longer in scope at the end of the definition`, place))
+  if (clauses.some((clause) => clause.kind === 'projection' && clause.projection.grouping !== null)) {
+    faults.push(
+      fault('InvalidAggregation', 'WITH cannot aggregate in a definition: use COUNT { } or COLLECT { }', place),
+    )
+  }
+  return faults
+}

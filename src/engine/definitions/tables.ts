@@ -1,0 +1,347 @@
+// Evaluates definitions with tables. A goal asks for the pairs of a definition with one end or both ends given. Its alternatives
+// run once, and once more for each new answer of a goal that they have read, with that answer given: least fixpoint, also for cycles.
+// Goals wait in a list, and none runs inside of another one of its component, so recursion in the data needs no stack.
+// The method is tabling (SLG resolution) with semi-naive evaluation for each answer.
+import { assert } from '../../kernel/assert.ts'
+import type { BoundClause, BoundDerived, Slot, TabledBranch, TabledDefinition } from '../bind/bound.ts'
+import { slotsDeclaredBy } from '../bind/expression-tree.ts'
+import type { DerivedPairs, ExecutionContext } from '../exec/execution-context.ts'
+import { OrderedNodeSet } from '../exec/node-set.ts'
+import type { Plan } from '../plan/operators.ts'
+import {
+  type EngineOptions,
+  type Execution,
+  type PlanBasis,
+  PlannedQuery,
+  type QueryContext,
+} from '../planned-query.ts'
+import type { NodeId, Snapshot } from '../store.ts'
+
+/** What a goal is given: both ends, the source or the target. */
+type GoalForm = 'pair' | 'out' | 'in'
+
+/** A step over a definition of the same component, in one alternative. */
+interface Occurrence {
+  readonly branch: ProgramBranch
+  readonly clause: number
+  readonly step: BoundDerived
+  readonly source: Slot
+  readonly target: Slot
+}
+
+/** One alternative with the plans that its goals have needed. */
+class ProgramBranch {
+  readonly bound: TabledBranch
+  readonly occurrences: ReadonlyMap<BoundDerived, Occurrence>
+  private readonly options: EngineOptions
+  private readonly basis: PlanBasis
+  private readonly planned = new Map<string, PlannedQuery>()
+
+  constructor(bound: TabledBranch, options: EngineOptions, basis: PlanBasis) {
+    this.bound = bound
+    this.options = options
+    this.basis = basis
+    this.occurrences = occurrencesIn(this)
+  }
+
+  /** The plan with the ends of the goal given, and for an occurrence also its two nodes, which are then known to be a pair. */
+  plan(form: GoalForm, occurrence: Occurrence | null): PlannedQuery {
+    const key = `${form} ${occurrence === null ? '' : `${occurrence.source.index} ${occurrence.target.index} ${occurrence.clause}`}`
+    let planned = this.planned.get(key)
+    if (planned === undefined) {
+      const { bound } = this
+      const { source, target } = bound
+      const given = new Map<number, Slot>()
+      if (form !== 'in') given.set(source.index, source)
+      if (form !== 'out') given.set(target.index, target)
+      if (occurrence !== null) for (const slot of [occurrence.source, occurrence.target]) given.set(slot.index, slot)
+      const found = form === 'in' ? source : target
+      const root = (input: Plan): Plan =>
+        form === 'pair' ? { op: 'First', input } : { op: 'Distinct', input, slots: [found] }
+      const query = occurrence === null ? bound : { ...bound, clauses: withoutStep(bound.clauses, occurrence) }
+      planned = new PlannedQuery(query, [...given.values()], root, this.options, this.basis, [found])
+      this.planned.set(key, planned)
+    }
+    return planned
+  }
+}
+
+/** The steps with which an alternative can go on at a new pair: those of its own MATCH clauses, between nodes of such clauses. */
+function occurrencesIn(branch: ProgramBranch): ReadonlyMap<BoundDerived, Occurrence> {
+  const { clauses, source, target } = branch.bound
+  const matched = new Set([source.index, target.index])
+  const found = new Map<BoundDerived, Occurrence>()
+  clauses.forEach((clause, at) => {
+    if (clause.kind !== 'match' || clause.match.optional) return
+    const { match } = clause
+    for (const slot of slotsDeclaredBy(match)) matched.add(slot.index)
+    for (const step of match.derived) {
+      if (step.branches !== null) continue
+      const [from, to] = [match.nodes[step.source]!.slot, match.nodes[step.target]!.slot]
+      if (matched.has(from.index) && matched.has(to.index)) {
+        found.set(step, { branch, clause: at, step, source: from, target: to })
+      }
+    }
+  })
+  return found
+}
+
+function withoutStep(clauses: readonly BoundClause[], { clause, step }: Occurrence): readonly BoundClause[] {
+  return clauses.map((one, at) => {
+    if (at !== clause || one.kind !== 'match') return one
+    return { ...one, match: { ...one.match, derived: one.match.derived.filter((other) => other !== step) } }
+  })
+}
+
+interface ProgramDefinition {
+  readonly component: number
+  readonly branches: readonly ProgramBranch[]
+}
+
+/** The plans of the definitions that one query uses with a table. */
+export class DefinitionProgram {
+  private readonly definitions: ReadonlyMap<string, ProgramDefinition>
+
+  constructor(tabled: readonly TabledDefinition[], options: EngineOptions, basis: PlanBasis) {
+    this.definitions = new Map(
+      tabled.map(({ name, component, branches }) => [
+        name,
+        { component, branches: branches.map((branch) => new ProgramBranch(branch, options, basis)) },
+      ]),
+    )
+  }
+
+  /** Empty tables for one execution. */
+  open(context: QueryContext): DerivedPairs {
+    return new DefinitionTables(this.definitions, context)
+  }
+}
+
+/** The question for the pairs of a definition with the given ends, and the answers that are known. 0: the end is not given. */
+class Goal {
+  readonly definition: ProgramDefinition
+  readonly form: GoalForm
+  readonly source: NodeId
+  readonly target: NodeId
+  /** Whether the given pair is one. */
+  holds = false
+  readonly answers = new OrderedNodeSet()
+  /** The goals that have read the answers, with the steps at which they go on, or the alternatives that begin again. */
+  readonly readers = new Map<Goal, (Occurrence | ProgramBranch)[]>()
+  /** The alternatives that are to run from the beginning. */
+  readonly waiting = new Set<ProgramBranch>()
+  readonly snapshot: Snapshot
+
+  constructor(definition: ProgramDefinition, form: GoalForm, source: NodeId, target: NodeId, snapshot: Snapshot) {
+    this.definition = definition
+    this.form = form
+    this.source = source
+    this.target = target
+    this.snapshot = snapshot
+  }
+}
+
+/** A run of an alternative for a goal: from the beginning, or from a pair of an occurrence. */
+interface Task {
+  readonly goal: Goal
+  readonly branch: ProgramBranch
+  readonly occurrence: Occurrence | null
+  readonly source: NodeId
+  readonly target: NodeId
+}
+
+/** Estimated bytes of a goal with its readers. */
+const GOAL_BYTES = 400
+
+/** The tables of one execution. */
+class DefinitionTables implements DerivedPairs {
+  private readonly definitions: ReadonlyMap<string, ProgramDefinition>
+  private readonly context: QueryContext
+  /** By snapshot, definition, form and the given end; the pairs by source and then by target. */
+  private readonly goals = new Map<Snapshot, Map<ProgramDefinition, GoalIndex>>()
+  /** By component: what is still to run. */
+  private readonly tasks = new Map<number, Task[]>()
+  /** What runs now. */
+  private current: Task | null = null
+
+  constructor(definitions: ReadonlyMap<string, ProgramDefinition>, context: QueryContext) {
+    this.definitions = definitions
+    this.context = context
+  }
+
+  holds(step: BoundDerived, run: ExecutionContext, graph: number, source: NodeId, target: NodeId): boolean {
+    const goal = this.goal(step, run, graph, 'pair', source, target)
+    if (!goal.holds) this.answer(goal, step, run)
+    return goal.holds
+  }
+
+  nodes(
+    step: BoundDerived,
+    run: ExecutionContext,
+    graph: number,
+    direction: 'out' | 'in',
+    node: NodeId,
+  ): OrderedNodeSet {
+    const isOut = direction === 'out'
+    const goal = this.goal(step, run, graph, direction, isOut ? node : 0, isOut ? 0 : node)
+    this.answer(goal, step, run)
+    return goal.answers
+  }
+
+  /** Makes the goal complete; or, if a goal of its component reads it, has that goal go on with later answers. */
+  private answer(goal: Goal, step: BoundDerived, run: ExecutionContext): void {
+    const { current } = this
+    if (current !== null && current.goal.definition.component === goal.definition.component) {
+      const at = current.branch.occurrences.get(step) ?? current.branch
+      const places = goal.readers.get(current.goal)
+      if (places === undefined) goal.readers.set(current.goal, [at])
+      else if (!places.includes(at)) places.push(at)
+      return
+    }
+    this.complete(goal, run)
+  }
+
+  private goal(
+    { name }: BoundDerived,
+    run: ExecutionContext,
+    graph: number,
+    form: GoalForm,
+    source: NodeId,
+    target: NodeId,
+  ): Goal {
+    const snapshot = run.graphs[graph]!
+    const definition = this.definitions.get(name)
+    assert(definition !== undefined, `${name} has a table`)
+    const index = this.indexOf(snapshot, definition)
+    let goal = index.get(form, source, target)
+    if (goal === undefined) {
+      goal = new Goal(definition, form, source, target, snapshot)
+      index.add(goal)
+      run.budget.retainRow()
+      run.budget.retainBytes(GOAL_BYTES)
+      this.begin(goal)
+    }
+    return goal
+  }
+
+  /** Has all alternatives of the goal run from the beginning. The first one runs first: the list is read from its end. */
+  private begin(goal: Goal): void {
+    for (const branch of goal.definition.branches.toReversed()) this.beginBranch(goal, branch)
+  }
+
+  private beginBranch(goal: Goal, branch: ProgramBranch): void {
+    if (goal.waiting.has(branch)) return
+    goal.waiting.add(branch)
+    this.tasksOf(goal.definition.component).push({ goal, branch, occurrence: null, source: 0, target: 0 })
+  }
+
+  private indexOf(snapshot: Snapshot, definition: ProgramDefinition): GoalIndex {
+    const ofSnapshot = entryOf(this.goals, snapshot, () => new Map<ProgramDefinition, GoalIndex>())
+    return entryOf(ofSnapshot, definition, () => new GoalIndex())
+  }
+
+  private tasksOf(component: number): Task[] {
+    return entryOf(this.tasks, component, () => [])
+  }
+
+  private complete(goal: Goal, run: ExecutionContext): void {
+    const list = this.tasksOf(goal.definition.component)
+    if (list.length === 0) return
+    const outer = this.current
+    // The plans are shared with other executions, which may have run since.
+    const prepared = new Map<PlannedQuery, Execution>()
+    try {
+      while (list.length > 0 && !goal.holds) {
+        const task = list.pop()!
+        if (task.occurrence === null) task.goal.waiting.delete(task.branch)
+        if (task.goal.holds) continue
+        this.current = task
+        this.perform(task, prepared, run)
+      }
+    } finally {
+      this.current = outer
+    }
+  }
+
+  private perform(task: Task, prepared: Map<PlannedQuery, Execution>, outer: ExecutionContext): void {
+    const { goal, branch, occurrence } = task
+    const { form } = goal
+    const { source, target } = branch.bound
+    const planned = branch.plan(form, occurrence)
+    let execution = prepared.get(planned)
+    if (execution === undefined) {
+      const { parameters, budget } = outer
+      const { snapshot } = goal
+      execution = planned.prepare({ ...this.context, snapshot, parameters, budget, derived: this, plans: null })
+      prepared.set(planned, execution)
+    } else execution.run.graphs[0] = goal.snapshot
+    const { root, run } = execution
+    const { frame } = run
+    run.budget.chargeSteps(2)
+    if (occurrence !== null) {
+      frame[occurrence.source.index] = task.source
+      frame[occurrence.target.index] = task.target
+    }
+    if (form !== 'in') frame[source.index] = goal.source
+    if (form !== 'out') frame[target.index] = goal.target
+    root.open(run)
+    const found = form === 'in' ? source.index : target.index
+    while (root.next(run)) {
+      if (form === 'pair') {
+        goal.holds = true
+        this.tell(goal, goal.source, goal.target)
+        return
+      }
+      const node = frame[found] as NodeId
+      if (!goal.answers.add(node, run.budget)) continue
+      run.budget.retainRow()
+      if (form === 'in') this.tell(goal, node, goal.target)
+      else this.tell(goal, goal.source, node)
+    }
+  }
+
+  /** Has each goal that has read the answers go on with a new one. */
+  private tell({ readers, definition }: Goal, source: NodeId, target: NodeId): void {
+    if (readers.size === 0) return
+    const list = this.tasksOf(definition.component)
+    for (const [goal, places] of readers) {
+      if (goal.holds) continue
+      for (const place of places) {
+        if (place instanceof ProgramBranch) this.beginBranch(goal, place)
+        else list.push({ goal, branch: place.branch, occurrence: place, source, target })
+      }
+    }
+  }
+}
+
+function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  let value = map.get(key)
+  if (value === undefined) {
+    value = make()
+    map.set(key, value)
+  }
+  return value
+}
+
+/** The goals of one definition on one graph. */
+class GoalIndex {
+  private readonly out = new Map<NodeId, Goal>()
+  private readonly in = new Map<NodeId, Goal>()
+  private readonly pairs = new Map<NodeId, Map<NodeId, Goal>>()
+
+  get(form: GoalForm, source: NodeId, target: NodeId): Goal | undefined {
+    if (form === 'pair') return this.pairs.get(source)?.get(target)
+    return form === 'out' ? this.out.get(source) : this.in.get(target)
+  }
+
+  add(goal: Goal): void {
+    const { form, source, target } = goal
+    if (form === 'out') this.out.set(source, goal)
+    else if (form === 'in') this.in.set(target, goal)
+    else {
+      const ofSource = this.pairs.get(source)
+      if (ofSource === undefined) this.pairs.set(source, new Map([[target, goal]]))
+      else ofSource.set(target, goal)
+    }
+  }
+}

@@ -1,0 +1,58 @@
+// Which definitions a definition uses, and whether more pairs of the used one can only add pairs. If they could also remove pairs, as
+// under NOT, in COUNT or in OPTIONAL MATCH, the used definition must be complete before, so it must not depend on its user.
+import type { LabelName, Query } from '../../../grammar/ast.ts'
+import { labelNames } from '../bind/bind-labels.ts'
+
+/** One place at which a body names another definition. */
+export interface DefinitionUse {
+  readonly type: LabelName
+  /** Whether more pairs of the used definition never remove a pair. */
+  readonly isMonotone: boolean
+}
+
+/** The places at which the body names one of the definitions. */
+export function usesIn(body: Query, isDefined: (name: string) => boolean): readonly DefinitionUse[] {
+  const uses: DefinitionUse[] = []
+  visit(body, true)
+  return uses
+
+  function visit(tree: unknown, isMonotone: boolean): void {
+    if (tree === null || typeof tree !== 'object') return
+    if (Array.isArray(tree)) {
+      for (const item of tree) visit(item, isMonotone)
+      return
+    }
+    if (isRelationship(tree) && tree.types !== null) {
+      for (const type of labelNames(tree.types)) if (isDefined(type.name)) uses.push({ type, isMonotone })
+    }
+    for (const [member, value] of Object.entries(tree)) visit(value, isMonotone && keepsOrder(tree, member))
+  }
+}
+
+function isRelationship(tree: object): tree is { readonly types: Parameters<typeof labelNames>[0] | null } {
+  return 'kind' in tree && tree.kind === 'relationship'
+}
+
+/** Whether more rows of the member give more rows of the node, or the same. */
+function keepsOrder(node: object, member: string): boolean {
+  if (!('kind' in node)) return true
+  switch (node.kind) {
+    case 'query':
+    case 'path':
+    case 'node':
+    case 'relationship':
+    case 'quantified-path':
+    case 'pattern-predicate':
+    case 'exists':
+    case 'patterns':
+      return true
+    case 'match':
+      return !(node as { optional?: boolean }).optional
+    case 'with':
+      return member === 'where'
+    case 'binary':
+      return ['AND', 'OR'].includes((node as { operator?: string }).operator ?? '')
+    default:
+      return false
+  }
+}
