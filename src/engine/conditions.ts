@@ -3,6 +3,7 @@
 import type { Diagnostic } from '../../grammar/diagnostic.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { BoundQuery, GraphReference, NamedSymbol } from './bind/bound.ts'
+import type { Definitions } from './bind/definitions.ts'
 import { type DialectName, dialects } from './bind/dialect.ts'
 import { propertyNamesIn } from './bind/expression-tree.ts'
 import { type GraphDependencies, graphDependencies } from './bind/graph-dependencies.ts'
@@ -17,6 +18,7 @@ import { type AccessQuery, resolveNodeVariable } from './relation-query.ts'
 import type { NodeId, Snapshot } from './store.ts'
 
 export type { GraphReference } from './bind/bound.ts'
+export type { Definitions } from './bind/definitions.ts'
 export { type DialectName, platformParameters } from './bind/dialect.ts'
 export type { GraphDependencies } from './bind/graph-dependencies.ts'
 export { Budget, type BudgetLimits } from './budget.ts'
@@ -35,6 +37,8 @@ interface ConditionInput {
   readonly dialect: DialectName
   readonly subjectType: string
   readonly resourceType: string
+  /** The derived relationship types that the text can use; absent: none. */
+  readonly definitions?: Definitions
 }
 
 /**
@@ -92,7 +96,7 @@ export function compileCondition(
   input: ConditionInput,
   options: EngineOptions = defaultOptions,
 ): Result<PolicyCondition, readonly Diagnostic[]> {
-  const compiled = compileText(input.text, input.dialect, 'condition')
+  const compiled = compileText(input.text, input.dialect, 'condition', input.definitions)
   if (!compiled.ok) return compiled
   const { bound, query } = compiled.value
   const diagnostics = findUnboundVariables(bound, ['subject', 'resource'], query.span)

@@ -233,7 +233,7 @@ class QueryBinder {
     ])
     this.open.add(from.index).add(to.index)
     const span = { start: 0, end: 0 }
-    const part = this.bindPart({ clauses, span }, { scope, imported: new Map(), hidden: new Map(), graph }, 'condition')
+    const part = this.bindPart({ clauses, span }, { scope, imported: scope, hidden: new Map(), graph }, 'condition')
     this.open.delete(from.index)
     this.open.delete(to.index)
     return part
@@ -395,7 +395,6 @@ class QueryBinder {
         const { match, scope } = bindPatterns(clause.patterns, clause.where, clause, deps)
         this.rejectShadowing(scope, frame, clause.span)
         for (const { from, to } of match.casts) this.casts.set(to, from)
-        if (!match.optional) for (const { slot } of match.nodes) this.open.delete(slot.index)
         frame.scope = scope
         return { kind: 'match', match }
       }
@@ -411,7 +410,7 @@ class QueryBinder {
       }
       case 'with':
       case 'return': {
-        const { projection, scope } = bindProjection(clause, frame.scope, frame.imported, this)
+        const { projection, scope } = bindProjection(clause, this.withoutOpen(frame.scope), frame.imported, this)
         if (clause.kind === 'with' && clause.keyword === 'LET' && projection.grouping !== null) {
           this.report('InvalidAggregation', 'LET cannot aggregate: use WITH', clause.span)
         }
@@ -519,6 +518,11 @@ class QueryBinder {
     return { scope, imported: scope, hidden: new Map([...outer].filter(([name]) => !scope.has(name))) }
   }
 
+  /** The names that have a value. An end of a definition has none before the MATCH that introduces it. */
+  private withoutOpen(scope: VariableScope): VariableScope {
+    return this.open.size === 0 ? scope : new Map([...scope].filter(([, slot]) => !this.open.has(slot.index)))
+  }
+
   /** Imported names stay in scope after every WITH of a subquery, and no other column may have such a name. */
   private withImports(scope: VariableScope, imported: VariableScope, span: Span): VariableScope {
     for (const [name, slot] of imported) {
@@ -582,7 +586,7 @@ class QueryBinder {
       newSlot: (name, kind, span, type) =>
         this.layout.slot(name, kind, graph, type, this.inlineDepth > 0 ? undefined : span),
       bind: (expression, scope, position) => this.bindTyped(expression, scope, null, position).bound,
-      isOpen: (slot) => this.open.has(slot.index),
+      introduces: (slot) => this.open.delete(slot.index),
       definitions: this.definitions,
       bindDerived: (name, source, target) => this.bindDerived(name, source, target, graph),
       nameSymbol: this.nameSymbol,

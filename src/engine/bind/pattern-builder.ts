@@ -27,8 +27,8 @@ export interface PatternDeps {
   newSlot(name: string | null, kind: SlotKind, span?: Span, type?: StaticType): Slot
   /** Binds an expression in a scope. */
   bind(expression: Expression, scope: VariableScope, position: ExpressionPosition): BoundExpression
-  /** Whether a name in scope has no value yet: an end of a definition before the pattern that introduces it. */
-  isOpen(slot: Slot): boolean
+  /** Whether a name in scope had no value: an end of a definition, which this pattern introduces. */
+  introduces(slot: Slot): boolean
   /** The names that definitions give to relationship types. */
   readonly definitions: DerivedTypes
   /** Binds a step over a derived relationship between two slots. */
@@ -115,7 +115,7 @@ export class PatternBuilder {
   }
 
   private isBoundOutside(slot: Slot): boolean {
-    if (this.deps.isOpen(slot)) return false
+    if (this.deps.introduces(slot)) return false
     return this.casts.some((cast) => cast.to === slot) || [...this.deps.outer.values()].includes(slot)
   }
 }

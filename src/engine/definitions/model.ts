@@ -198,14 +198,13 @@ export class Model implements Definitions {
   bindAll(): readonly Diagnostic[] {
     const diagnostics: Diagnostic[] = []
     for (const [name, { branches }] of this.definitions) {
-      const { body, source, target } = this.texts.get(name)!.definition
+      const { body } = this.texts.get(name)!.definition
       const bound: TabledBranch[] = []
       branches.forEach((branch, at) => {
         const result = bindBranch(branch, dialects.definition, this)
         if (!result.ok) diagnostics.push(...result.error)
         else {
-          const place = body.parts[at]!.span
-          diagnostics.push(...branchFaults(result.value, [source.variable.text, target.variable.text], place))
+          diagnostics.push(...branchFaults(result.value, body.parts[at]!.span))
           bound.push(result.value)
         }
       })
@@ -215,14 +214,9 @@ export class Model implements Definitions {
   }
 }
 
-function branchFaults({ clauses, columns }: TabledBranch, ends: readonly string[], place: Span): readonly Diagnostic[] {
-  const faults = ends
-    .filter((end) => columns.every(({ name }) => name !== end))
-    .map((end) => fault('UnboundVariable', `\`${end}\` is no longer in scope at the end of the definition`, place))
-  if (clauses.some((clause) => clause.kind === 'projection' && clause.projection.grouping !== null)) {
-    faults.push(
-      fault('InvalidAggregation', 'WITH cannot aggregate in a definition: use COUNT { } or COLLECT { }', place),
-    )
-  }
-  return faults
+function branchFaults({ clauses }: TabledBranch, place: Span): readonly Diagnostic[] {
+  const aggregates = clauses.some((clause) => clause.kind === 'projection' && clause.projection.grouping !== null)
+  if (!aggregates) return []
+  const message = 'WITH cannot aggregate in a definition: use COUNT { } or COLLECT { }'
+  return [fault('InvalidAggregation', message, place)]
 }

@@ -239,7 +239,7 @@ export class Matcher {
     const taken = {
       ...find,
       // A shortest path is independent: it may use relationships of the other patterns of the MATCH.
-      used: shortest ? find.used : [...find.used, ...trail.relationships],
+      used: shortest ? find.used : [...find.used, ...trail.relationships.filter((each) => !each.isDerived)],
       parts: [...find.parts, ...trail.relationships.map((each) => [pattern, each] as const)],
     }
     if (!pattern.variable) return [taken]
@@ -259,6 +259,7 @@ export class Matcher {
         this.count()
         if (!this.mayRepeat && (find.used.includes(relationship) || trail.relationships.includes(relationship)))
           continue
+        if (relationship.isDerived && pattern.types?.kind !== 'label') continue
         if (pattern.types && !matchesLabels(pattern.types, [relationship.type])) continue
         for (const end of farEnds(relationship, trail.end, pattern.direction)) {
           extend({ end, relationships: [...trail.relationships, relationship], nodes: [...trail.nodes, end] })

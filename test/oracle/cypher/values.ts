@@ -29,6 +29,8 @@ export interface GraphRelationship {
   readonly target: GraphNode
   readonly type: string
   readonly properties: ReadonlyMap<string, ReferenceValue>
+  /** A definition derives it: only its own name matches it, and a MATCH may use it several times. */
+  readonly isDerived?: true
 }
 
 export interface ReferencePath {

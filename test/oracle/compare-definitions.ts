@@ -1,0 +1,153 @@
+// Compares conditions over random models with the reference interpreter: every check, and every search from both ends.
+import { compileCondition, type PolicyCondition, type QueryContext } from '../../src/engine/conditions.ts'
+import { compileModel } from '../../src/engine/definitions/model.ts'
+import { ExecutionError } from '../../src/engine/errors.ts'
+import { randomGraph } from '../generate/graph.ts'
+import { type GeneratedModel, randomDerivedCondition, randomModel } from '../generate/model.ts'
+import { Random } from '../generate/random.ts'
+import { engineParameters } from '../support/convert-graph.ts'
+import { printGraph } from '../support/graph-notation.ts'
+import { type StoredGraph, storeGraph } from '../support/store-engine.ts'
+import { decide } from './cypher/decide.ts'
+import { withDerived } from './cypher/derived.ts'
+import { TooManyRowsError } from './cypher/pattern.ts'
+import type { ReferenceGraph, ReferenceValue } from './cypher/values.ts'
+
+export interface DefinitionFindings {
+  answers: number
+  conditions: number
+  /** Conditions that granted at least one pair. */
+  fruitful: number
+  /** Too large for the reference. */
+  skipped: number
+  /** Each with its seed, the model, the condition and the graph. */
+  readonly failures: string[]
+}
+
+const CONDITIONS_PER_MODEL = 8
+const MODELS_PER_GRAPH = 4
+
+/** Compares until so many answers were compared, or until the first differences. Graph i has the seed `seed + i`. */
+export async function compareDefinitions(
+  seed: number,
+  { answersMax, failuresMax = 3, progress }: { answersMax: number; failuresMax?: number; progress?: (findings: DefinitionFindings) => void },
+): Promise<DefinitionFindings> {
+  const findings: DefinitionFindings = { answers: 0, conditions: 0, fruitful: 0, skipped: 0, failures: [] }
+  for (let round = 0; findings.answers < answersMax && findings.failures.length < failuresMax; round++) {
+    const random = new Random(seed + round)
+    const graph = randomGraph(random)
+    const stored = await storeGraph(graph, { entriesPerChunk: 2 })
+    try {
+      for (let model = 0; model < MODELS_PER_GRAPH; model++) compareModel(random, graph, stored, seed + round, findings)
+    } finally {
+      await stored.close()
+    }
+    progress?.(findings)
+  }
+  return findings
+}
+
+function compareModel(
+  random: Random,
+  graph: ReferenceGraph,
+  stored: StoredGraph,
+  seed: number,
+  findings: DefinitionFindings,
+): void {
+  const model = randomModel(random)
+  const parameters = new Map<string, ReferenceValue>([['n', 1n]])
+  const compiled = compileModel(model.text)
+  if (!compiled.ok) throw new Error(`seed ${seed}: ${compiled.error[0]!.message}\n${model.text}`)
+  let whole: ReferenceGraph
+  try {
+    whole = withDerived(graph, model, parameters)
+  } catch (fault) {
+    if (!(fault instanceof TooManyRowsError)) throw fault
+    findings.skipped += 1
+    return
+  }
+  for (let turn = 0; turn < CONDITIONS_PER_MODEL; turn++) {
+    const text = randomDerivedCondition(random, model)
+    const subjectType = /\(subject:(\w+)/.exec(text)![1]!
+    const resourceType = /\(resource:(\w+)/.exec(text)![1]!
+    let expected: readonly string[]
+    try {
+      const pairs = decide(whole, { cypher: text, subjectType, resourceType }, parameters)
+      expected = answersOf(graph, subjectType, resourceType, pairs)
+      if (pairs.size > 0) findings.fruitful += 1
+    } catch (fault) {
+      if (!(fault instanceof TooManyRowsError)) throw fault
+      findings.skipped += 1
+      continue
+    }
+    for (const rules of ['on', 'off'] as const) {
+      const condition = compileCondition(
+        { text, dialect: 'open', subjectType, resourceType, definitions: compiled.value },
+        { rules },
+      )
+      if (!condition.ok) throw new Error(`seed ${seed}: ${condition.error[0]!.message}\n${text}\n${model.text}`)
+      const found = engineAnswers(condition.value, graph, stored, subjectType, resourceType, parameters)
+      const at = expected.findIndex((line, index) => line !== found[index])
+      findings.answers += expected.length
+      if (at < 0 && expected.length === found.length) continue
+      findings.failures.push(
+        [
+          `seed ${seed}, rules ${rules}: the engine says \`${found[at] ?? found.join()}\`, the reference \`${expected[at]}\``,
+          text,
+          shownModel(model),
+          printGraph(graph),
+        ].join('\n'),
+      )
+      return
+    }
+    findings.conditions += 1
+  }
+}
+
+const shownModel = ({ text }: GeneratedModel): string => text
+
+const ids = (graph: ReferenceGraph, type: string): string[] =>
+  graph.nodes.filter((node) => node.type === type).map((node) => node.externalId)
+
+function answersOf(
+  graph: ReferenceGraph,
+  subjectType: string,
+  resourceType: string,
+  pairs: ReadonlySet<string>,
+): readonly string[] {
+  const [subjects, resources] = [ids(graph, subjectType), ids(graph, resourceType)]
+  return [
+    ...subjects.flatMap((s) => resources.map((r) => `check ${s} ${r}: ${pairs.has(`${s}|${r}`)}`)),
+    ...subjects.map((s) => `resources of ${s}: ${resources.filter((r) => pairs.has(`${s}|${r}`)).sort()}`),
+    ...resources.map((r) => `subjects of ${r}: ${subjects.filter((s) => pairs.has(`${s}|${r}`)).sort()}`),
+  ]
+}
+
+function engineAnswers(
+  condition: PolicyCondition,
+  graph: ReferenceGraph,
+  { environment }: StoredGraph,
+  subjectType: string,
+  resourceType: string,
+  parameters: ReadonlyMap<string, ReferenceValue>,
+): readonly string[] {
+  const [subjects, resources] = [ids(graph, subjectType), ids(graph, resourceType)]
+  const snapshot = environment.snapshot()
+  try {
+    const asking: QueryContext = {
+      snapshot,
+      parameters: engineParameters(parameters),
+      limits: { stepsMax: 20_000_000, timeMs: 60_000 },
+    }
+    return [
+      ...subjects.flatMap((s) => resources.map((r) => `check ${s} ${r}: ${condition.check(asking, s, r)}`)),
+      ...subjects.map((s) => `resources of ${s}: ${condition.resources(asking, s).sort()}`),
+      ...resources.map((r) => `subjects of ${r}: ${condition.subjects(asking, r).sort()}`),
+    ]
+  } catch (fault) {
+    if (fault instanceof ExecutionError) return [`${fault.code}: ${fault.message}`]
+    return [`it crashed: ${(fault as Error).stack}`]
+  } finally {
+    snapshot.close()
+  }
+}
