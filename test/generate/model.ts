@@ -1,6 +1,7 @@
 // Random models: definitions in layers, recursive ones among them, that use the names of random graphs.
-import type { Random } from './random.ts'
+
 import { EXTRA_LABELS, NODE_TYPES, RELATIONSHIP_TYPES } from './graph.ts'
+import type { Random } from './random.ts'
 
 export interface GeneratedModel {
   readonly text: string
@@ -33,8 +34,16 @@ export function randomDerivedCondition(random: Random, { layers }: GeneratedMode
     [2, () => `MATCH ${s}, ${r} WHERE ${test(names, ['subject', 'resource'], random)}`],
     [1, () => `MATCH ${step(s, r)}, ${step('(subject)', '(resource)')}`],
     [1, () => `MATCH ${step(s, r)} OPTIONAL MATCH ${step('(resource)', '(o)')} WITH * WHERE o IS NULL OR o.num > 1`],
-    [1, () => `MATCH ${s} CALL (subject) { MATCH ${step('(subject)', r)} RETURN resource UNION MATCH ${stored('(subject)', r, random)} RETURN resource }`],
-    [1, () => `MATCH ${s}, ${r} WHERE COUNT { ${step('(subject)', '(c)')} } ${random.pick(['>', '='])} ${random.between(0, 2)} AND ${test(names, ['subject', 'resource'], random)}`],
+    [
+      1,
+      () =>
+        `MATCH ${s} CALL (subject) { MATCH ${step('(subject)', r)} RETURN resource UNION MATCH ${stored('(subject)', r, random)} RETURN resource }`,
+    ],
+    [
+      1,
+      () =>
+        `MATCH ${s}, ${r} WHERE COUNT { ${step('(subject)', '(c)')} } ${random.pick(['>', '='])} ${random.between(0, 2)} AND ${test(names, ['subject', 'resource'], random)}`,
+    ],
     [1, () => `MATCH ${step(s, '(x)')} WITH subject, x MATCH ${step('(x)', r)}`],
   ])()
   return body
@@ -50,8 +59,8 @@ function definition(name: string, layer: readonly string[], before: readonly str
 
 function end(variable: string, random: Random): string {
   return random.weighted([
-    [3, `(${variable})`],
-    [3, `(${variable}:${random.pick(NODE_TYPES)})`],
+    [6, `(${variable})`],
+    [2, `(${variable}:${random.pick(NODE_TYPES)})`],
     [1, `(${variable}:${random.pick(NODE_TYPES)}|${random.pick(EXTRA_LABELS)})`],
   ])
 }
@@ -60,7 +69,7 @@ function end(variable: string, random: Random): string {
 function alternative(usable: readonly string[], before: readonly string[], random: Random): string {
   const step = (from: string, to: string): string =>
     usable.length > 0 && random.odds(0.6) ? derived(random.pick(usable), from, to, random) : stored(from, to, random)
-  const middle = random.odds(0.7) ? '(x)' : `(x:${random.pick(NODE_TYPES)})`
+  const middle = random.odds(0.9) ? '(x)' : `(x:${random.pick(NODE_TYPES)})`
   const patterns = random.weighted<() => string>([
     [3, () => `MATCH ${step('(u)', '(d)')}`],
     [4, () => `MATCH ${step('(u)', middle)}, ${step('(x)', '(d)')}`],
@@ -68,14 +77,19 @@ function alternative(usable: readonly string[], before: readonly string[], rando
     [2, () => `MATCH ${step('(u)', middle)} MATCH ${step('(x)', '(d)')}`],
     [1, () => `MATCH ${step('(d)', '(x)')}, ${step('(d)', '(y)')}`],
     [1, () => `MATCH ${step('(u)', middle)} WITH u, x MATCH ${step('(x)', '(d)')}`],
-    [1, () => `MATCH (u) OPTIONAL MATCH ${before.length > 0 ? derived(random.pick(before), '(u)', '(x)', random) : stored('(u)', '(x)', random)}`],
+    [
+      1,
+      () =>
+        `MATCH (u) OPTIONAL MATCH ${before.length > 0 ? derived(random.pick(before), '(u)', '(x)', random) : stored('(u)', '(x)', random)}`,
+    ],
   ])()
   const conditions: string[] = []
-  if (usable.length > 0 && patterns.includes('(x') && random.odds(0.4)) {
+  if (usable.length > 0 && patterns.includes('(x') && random.odds(0.2)) {
     conditions.push(derived(random.pick(usable), '(u)', '(x)', random))
   }
-  if (random.odds(0.3)) conditions.push(test(usable, ['u', 'd'], random, before))
-  if (random.odds(0.2)) conditions.push(`${random.pick(['u', 'd'])}.num ${random.pick(['>', '<', '='])} ${random.between(0, 2)}`)
+  if (random.odds(0.2)) conditions.push(test(usable, ['u', 'd'], random, before))
+  if (random.odds(0.1))
+    conditions.push(`${random.pick(['u', 'd'])}.num ${random.pick(['>', '<', '='])} ${random.between(0, 2)}`)
   if (random.odds(0.1)) conditions.push(`d.num ${random.pick(['>', '<='])} $n`)
   if (conditions.length === 0) return patterns
   const isOptional = patterns.includes('OPTIONAL')

@@ -30,7 +30,11 @@ const MODELS_PER_GRAPH = 4
 /** Compares until so many answers were compared, or until the first differences. Graph i has the seed `seed + i`. */
 export async function compareDefinitions(
   seed: number,
-  { answersMax, failuresMax = 3, progress }: { answersMax: number; failuresMax?: number; progress?: (findings: DefinitionFindings) => void },
+  {
+    answersMax,
+    failuresMax = 3,
+    progress,
+  }: { answersMax: number; failuresMax?: number; progress?: (findings: DefinitionFindings) => void },
 ): Promise<DefinitionFindings> {
   const findings: DefinitionFindings = { answers: 0, conditions: 0, fruitful: 0, skipped: 0, failures: [] }
   for (let round = 0; findings.answers < answersMax && findings.failures.length < failuresMax; round++) {

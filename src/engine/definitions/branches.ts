@@ -77,7 +77,8 @@ function withLabels(clause: MatchClause, { variable, labels }: DefinitionEnd): M
   return null
 }
 
-function bothLabels(own: LabelExpression | null, head: LabelExpression | null): LabelExpression | null {
+/** Both expressions must hold; null demands nothing. */
+export function bothLabels(own: LabelExpression | null, head: LabelExpression | null): LabelExpression | null {
   if (own === null || head === null) return own ?? head
   return { kind: 'label-and', operands: [own, head], span: own.span }
 }

@@ -9,6 +9,7 @@ import type { TabledBranch, TabledDefinition } from '../bind/bound.ts'
 import type { Definition, Definitions } from '../bind/definitions.ts'
 import { dialects } from '../bind/dialect.ts'
 import { branchesOf } from './branches.ts'
+import { withoutLinearRecursion } from './linear.ts'
 import { type DefinitionUse, usesIn } from './uses.ts'
 
 /** Limit for one model: far above what people write. */
@@ -162,8 +163,13 @@ export class Model implements Definitions {
     for (const component of components.values()) sizes.set(component, (sizes.get(component) ?? 0) + 1)
     this.definitions = new Map(
       [...texts].map(([name, { definition, uses }]) => {
-        const isRecursive = sizes.get(components.get(name)!)! > 1 || uses.some(({ type }) => type.name === name)
-        return [name, { name, branches: branchesOf(definition), isRecursive }]
+        const isAlone = sizes.get(components.get(name)!) === 1
+        const usesItself = uses.some(({ type }) => type.name === name)
+        const branches = branchesOf(definition)
+        const walks =
+          isAlone && usesItself ? withoutLinearRecursion(definition, branches, (type) => texts.has(type)) : null
+        const isRecursive = walks === null && (usesItself || !isAlone)
+        return [name, { name, branches: walks ?? branches, isRecursive }]
       }),
     )
   }
@@ -204,7 +210,7 @@ export class Model implements Definitions {
         const result = bindBranch(branch, dialects.definition, this)
         if (!result.ok) diagnostics.push(...result.error)
         else {
-          diagnostics.push(...branchFaults(result.value, body.parts[at]!.span))
+          diagnostics.push(...branchFaults(result.value, body.parts[at]?.span ?? body.span))
           bound.push(result.value)
         }
       })

@@ -5,7 +5,7 @@ import { parseModel } from '../../../grammar/index.ts'
 import type { GeneratedModel } from '../../generate/model.ts'
 import { labelsOf, matchesLabels } from './expression.ts'
 import { Interpreter } from './interpreter.ts'
-import { type GraphNode, type GraphRelationship, type ReferenceGraph, type ReferenceValue } from './values.ts'
+import type { GraphNode, GraphRelationship, ReferenceGraph, ReferenceValue } from './values.ts'
 
 /** The graph with a relationship for each pair of each definition. */
 export function withDerived(

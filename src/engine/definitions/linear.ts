@@ -1,0 +1,243 @@
+// Turns linear recursion into a walk. A definition that uses itself once in an alternative, with one end unchanged, as in
+// `MATCH (d)-[:PARENT]->(f) WHERE (u)-[:can_view]->(f)`, has the pairs of its other alternatives, continued along a quantified path
+// pattern. The search for paths of the engine then evaluates it, without a table.
+import type {
+  Definition,
+  LabelExpression,
+  MatchClause,
+  NodePattern,
+  PathPattern,
+  QuantifiedPath,
+  RelationshipPattern,
+} from '../../../grammar/ast.ts'
+import { walkTree } from '../../../grammar/walk.ts'
+import type { DefinitionBranch } from '../bind/definitions.ts'
+import { typeAlternatives } from '../bind/pattern-predicate.ts'
+import { bothLabels } from './branches.ts'
+
+/** One repetition of a walk, from the node of the recursive step to the end that moves. */
+interface WalkHop {
+  readonly moving: 'source' | 'target'
+  readonly nodes: readonly NodePattern[]
+  readonly relationships: readonly RelationshipPattern[]
+}
+
+/**
+ * The alternatives without recursion; null if the recursion is not linear. `isDerived`: whether a relationship type is one of a
+ * definition. `branches`: the alternatives in the form for planning.
+ */
+export function withoutLinearRecursion(
+  { name }: Pick<Definition, 'name'>,
+  branches: readonly DefinitionBranch[],
+  isDerived: (type: string) => boolean,
+): readonly DefinitionBranch[] | null {
+  const usesItself = (branch: DefinitionBranch): boolean => usesType(branch.clauses, name.text)
+  const bases = branches.filter((branch) => !usesItself(branch))
+  const hops = branches.filter(usesItself).map((branch) => hopOf(branch, name.text, isDerived))
+  const walk = hops.reduce<WalkHop | null>(
+    (joined, hop) => (joined === null ? null : join(joined, hop)),
+    hops[0] ?? null,
+  )
+  return walk === null ? null : bases.map((base) => continued(base, walk))
+}
+
+function usesType(tree: unknown, type: string): boolean {
+  let found = false
+  walkTree(tree, (node) => {
+    if (node.kind === 'label') found ||= node.name === type
+  })
+  return found
+}
+
+/** The pieces of an alternative: its step over the definition itself, and the paths that are left without it. */
+interface Pieces {
+  readonly step: { readonly source: NodePattern; readonly target: NodePattern }
+  readonly paths: readonly Pick<PathPattern, 'nodes' | 'relationships'>[]
+}
+
+/** The hop that a recursive alternative adds to a pair; null if it does more than that. */
+function hopOf(branch: DefinitionBranch, name: string, isDerived: (type: string) => boolean): WalkHop | null {
+  const pieces = piecesOf(branch, name, isDerived)
+  if (pieces === null) return null
+  return hopTo('target', branch, pieces) ?? hopTo('source', branch, pieces)
+}
+
+function piecesOf({ clauses }: DefinitionBranch, name: string, isDerived: (type: string) => boolean): Pieces | null {
+  const paths: Pick<PathPattern, 'nodes' | 'relationships'>[] = []
+  let step: Pieces['step'] | null = null
+  for (const clause of clauses) {
+    if (clause.kind !== 'match' || clause.optional || clause.mode !== null || clause.where !== null) return null
+    for (const { nodes, relationships, variable, shortest, selector, where } of clause.patterns) {
+      if (variable !== null || shortest !== null || selector !== null || where !== null) return null
+      let from = 0
+      for (const [at, relationship] of relationships.entries()) {
+        if (relationship.kind !== 'relationship' || !isPlain(relationship)) return null
+        const types = typeAlternatives(relationship.types!)!
+        if (!types.some(isDerived)) continue
+        if (types[0] !== name || types.length > 1 || step !== null || relationship.direction === 'both') return null
+        const [left, right] = [nodes[at]!, nodes[at + 1]!]
+        step = relationship.direction === 'right' ? { source: left, target: right } : { source: right, target: left }
+        paths.push({ nodes: nodes.slice(from, at + 1), relationships: relationships.slice(from, at) })
+        from = at + 1
+      }
+      paths.push({ nodes: nodes.slice(from), relationships: relationships.slice(from) })
+    }
+  }
+  return step === null ? null : { step, paths }
+}
+
+/** A relationship of named types without conditions, which does not repeat. */
+function isPlain({ variable, types, range, properties, where }: RelationshipPattern): boolean {
+  return (
+    variable === null &&
+    range === null &&
+    properties === null &&
+    where === null &&
+    types !== null &&
+    typeAlternatives(types) !== null
+  )
+}
+
+/** The hop that moves this end of the pair, while the other end stays; null if the alternative has another form. */
+function hopTo(moving: 'source' | 'target', branch: DefinitionBranch, { step, paths }: Pieces): WalkHop | null {
+  const still = moving === 'target' ? 'source' : 'target'
+  const near = step[moving]
+  if (step[still].variable?.text !== branch[still]) return null
+  const labels = new Map<string, LabelExpression | null>()
+  let hop: { readonly nodes: readonly NodePattern[]; readonly relationships: readonly RelationshipPattern[] } | null =
+    null
+  for (const { nodes, relationships } of paths) {
+    if (nodes.some(({ properties, where }) => properties !== null || where !== null)) return null
+    if (relationships.length > 0) {
+      if (hop !== null) return null
+      hop = { nodes, relationships: relationships as readonly RelationshipPattern[] }
+      continue
+    }
+    const [node] = nodes
+    if (node!.variable === null) {
+      // The node of the step without a name: what it demands must be part of the hop, and it is no end of one.
+      if (node === near) return null
+      continue
+    }
+    labels.set(node!.variable.text, bothLabels(labels.get(node!.variable.text) ?? null, node!.labels))
+  }
+  if (hop === null) return null
+  const isNear = (node: NodePattern): boolean =>
+    node === near || (near.variable !== null && node.variable?.text === near.variable.text)
+  const isMoving = (node: NodePattern): boolean => node.variable?.text === branch[moving]
+  const oriented = isNear(hop.nodes[0]!) ? hop : { nodes: hop.nodes.toReversed(), relationships: reversed(hop) }
+  const { nodes } = oriented
+  const inner = nodes.slice(1, -1)
+  if (!isNear(nodes[0]!) || !isMoving(nodes.at(-1)!)) return null
+  // Within the hop each name occurs once, and the end that stays does not occur.
+  const names = nodes.flatMap(({ variable }) => variable?.text ?? [])
+  if (new Set(names).size < names.length || names.includes(branch[still]) || inner.some(isMoving)) return null
+  const known = new Set([...names, branch[still], ...(near.variable === null ? [] : [near.variable.text])])
+  if ([...labels.keys()].some((name) => !known.has(name))) return null
+  return {
+    moving,
+    nodes: nodes.map((node, at) => {
+      const own = node.variable === null ? null : (labels.get(node.variable.text) ?? null)
+      const ofStep = at === 0 && node !== near ? near.labels : null
+      return { ...node, labels: bothLabels(bothLabels(node.labels, own), ofStep) }
+    }),
+    relationships: oriented.relationships,
+  }
+}
+
+function reversed({
+  relationships,
+}: {
+  readonly relationships: readonly RelationshipPattern[]
+}): readonly RelationshipPattern[] {
+  const opposite = { right: 'left', left: 'right', both: 'both' } as const
+  return relationships.toReversed().map((step) => ({ ...step, direction: opposite[step.direction] }))
+}
+
+/** One hop for two alternatives that differ only in the types of one relationship; null if they differ more. */
+function join(a: WalkHop, b: WalkHop | null): WalkHop | null {
+  if (b === null) return null
+  if (a === b) return a
+  const [one, other] = [a.relationships[0], b.relationships[0]]
+  if (a.moving !== b.moving || a.relationships.length !== 1 || b.relationships.length !== 1) return null
+  if (one!.direction !== other!.direction) return null
+  if (a.nodes.some(({ labels }, at) => labelText(labels) !== labelText(b.nodes[at]!.labels))) return null
+  const types: LabelExpression = { kind: 'label-or', operands: [one!.types!, other!.types!], span: one!.span }
+  return { ...a, relationships: [{ ...one!, types }] }
+}
+
+/** The expression without its places, so that equal ones have equal texts. */
+function labelText(labels: LabelExpression | null): string {
+  return JSON.stringify(labels, (key, value: unknown) => (key === 'span' ? undefined : value))
+}
+
+/** Whether each node with the first labels has the second ones, for the forms that a definition usually has. */
+function implies(labels: LabelExpression | null, others: LabelExpression | null): boolean {
+  if (others === null) return true
+  if (labels === null) return false
+  if (labels.kind === 'label-and') return labels.operands.some((one) => implies(one, others))
+  const [has, wanted] = [typeAlternatives(labels), typeAlternatives(others)]
+  return has !== null && wanted !== null && has.every((name) => wanted.includes(name))
+}
+
+/** The base, continued by any number of hops at the end that moves. */
+function continued(base: DefinitionBranch, { moving, nodes, relationships }: WalkHop): DefinitionBranch {
+  const end = base[moving]
+  const name = `${end} of the walk`
+  const span = relationships[0]!.span
+  const node = (text: string): NodePattern => ({
+    kind: 'node',
+    variable: { text, span },
+    labels: null,
+    properties: null,
+    where: null,
+    span,
+  })
+  const path = (parts: Pick<PathPattern, 'nodes' | 'relationships'>): PathPattern => {
+    return { kind: 'path', variable: null, shortest: null, selector: null, where: null, span, ...parts }
+  }
+  // What the end that moves demands of each node on the way need be tested only of the last one, if the next hop demands more.
+  const moved = nodes.at(-1)!.labels
+  const isTestedLater = implies(nodes[0]!.labels, moved)
+  // Inside of the repetition the names of the base would be other nodes.
+  const unnamed = nodes.map((one, at) => ({
+    ...one,
+    variable: null,
+    labels: isTestedLater && at === nodes.length - 1 ? null : one.labels,
+  }))
+  const repeated: QuantifiedPath = {
+    kind: 'quantified-path',
+    pattern: path({ nodes: unnamed, relationships }),
+    where: null,
+    range: { min: 0, max: null, form: 'quantifier', span },
+    span,
+  }
+  const walk = path({
+    nodes: [node(end), { ...node(name), labels: isTestedLater ? moved : null }],
+    relationships: [repeated],
+  })
+  const last = base.clauses.at(-1)
+  const ends = { source: base.source, target: base.target, [moving]: name }
+  if (last?.kind === 'match' && mayShareMatch(last, relationships)) {
+    const clauses = base.clauses.with(-1, { ...last, patterns: [...last.patterns, walk] })
+    return { ...ends, clauses }
+  }
+  const clause: MatchClause = { kind: 'match', optional: false, mode: null, patterns: [walk], where: null, span }
+  return { ...ends, clauses: [...base.clauses, clause] }
+}
+
+/** Whether the walk can be part of the MATCH: no relationship can be used by both, which one MATCH would exclude. */
+function mayShareMatch({ optional, mode, patterns }: MatchClause, hops: readonly RelationshipPattern[]): boolean {
+  if (optional || mode !== null) return false
+  const walked = new Set(hops.flatMap(({ types }) => typeAlternatives(types!)!))
+  return patterns.every(
+    ({ relationships, selector, shortest }) =>
+      selector === null &&
+      shortest === null &&
+      relationships.every((step) => {
+        if (step.kind !== 'relationship' || step.types === null) return false
+        const types = typeAlternatives(step.types)
+        return types?.every((type) => !walked.has(type)) ?? false
+      }),
+  )
+}
