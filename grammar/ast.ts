@@ -21,9 +21,9 @@ export interface Name extends Spanned {
 // ---------------------------------------------------------------- models
 
 /** The text of a model: the definitions of a project. */
-export interface Model extends Spanned {
+export interface ModelText extends Spanned {
   readonly kind: 'model'
-  readonly definitions: readonly Definition[]
+  readonly definitions: readonly DefinitionText[]
 }
 
 /** One end of a definition: the variable that its body uses, and the labels of the nodes; null: any node. */
@@ -33,7 +33,7 @@ export interface DefinitionEnd extends Spanned {
 }
 
 /** `DEFINE (a:A)-[:name]->(b:B) AS { body }`: a relationship type that is derived and not stored. */
-export interface Definition extends Spanned {
+export interface DefinitionText extends Spanned {
   readonly kind: 'definition'
   readonly name: Name
   readonly source: DefinitionEnd

@@ -13,7 +13,7 @@ export function name(token: IToken): ast.Name {
 // ---------------------------------------------------------------- models
 
 /** Builds a model. */
-export function model(definitions: readonly ast.Definition[], span: ast.Span): ast.Model {
+export function model(definitions: readonly ast.DefinitionText[], span: ast.Span): ast.ModelText {
   return { kind: 'model', definitions, span }
 }
 
@@ -24,7 +24,7 @@ export function definition(
   target: ast.DefinitionEnd,
   body: ast.Query,
   span: ast.Span,
-): ast.Definition {
+): ast.DefinitionText {
   return { kind: 'definition', name, source, target, body, span }
 }
 

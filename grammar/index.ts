@@ -1,6 +1,6 @@
 // Entry point of the grammar: parses Cypher text into an AST or diagnostics.
 import type { IToken } from 'chevrotain'
-import type { Model, Query } from './ast.ts'
+import type { ModelText, Query } from './ast.ts'
 import type { Diagnostic } from './diagnostic.ts'
 import { lex } from './lexer.ts'
 import { parser } from './prepared-parser.ts'
@@ -25,12 +25,12 @@ export function parse(text: string): Parsed<'query', Query> {
 }
 
 /** Parses a model: definitions of derived relationships. As `parse`. */
-export function parseModel(text: string): Parsed<'model', Model> {
+export function parseModel(text: string): Parsed<'model', ModelText> {
   const parsed = parseAs(text, (tokens) => parser.readModel(text, tokens))
   return parsed.ok ? { ok: true, model: parsed.tree } : parsed
 }
 
-function parseAs<Tree extends Query | Model>(text: string, read: (tokens: IToken[]) => Tree): Parsed<'tree', Tree> {
+function parseAs<Tree extends Query | ModelText>(text: string, read: (tokens: IToken[]) => Tree): Parsed<'tree', Tree> {
   if (text.length > maxTextLength) {
     const message = `the text has ${text.length} characters, more than ${maxTextLength}`
     return failure({ code: 'TextTooLong', message, span: { start: maxTextLength, end: text.length } })

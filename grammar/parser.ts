@@ -1,6 +1,6 @@
 // The parser that all rule classes make up, and the conversion of its errors to diagnostics.
 import type { IParserConfig, IToken } from 'chevrotain'
-import type { Model, Query } from './ast.ts'
+import type { ModelText, Query } from './ast.ts'
 import { errorMessageProvider, toDiagnostic } from './messages.ts'
 import { ModelRules } from './rules/model.ts'
 import { CypherSyntaxError } from './syntax-error.ts'
@@ -19,7 +19,7 @@ export abstract class CypherParser extends ModelRules {
   }
 
   /** Parses the tokens of a model. Throws a CypherSyntaxError at the first error. */
-  readModel(source: string, tokens: IToken[]): Model {
+  readModel(source: string, tokens: IToken[]): ModelText {
     return this.readAs(() => this.model(), source, tokens)
   }
 

@@ -1,12 +1,12 @@
 // Limits the depth of the syntax tree, because later passes walk it by recursion. A chain such as `a + b + c …` nests
 // in the tree although it does not nest in the text.
-import type { Model, Query, Span } from './ast.ts'
+import type { ModelText, Query, Span } from './ast.ts'
 
 /** Maximum depth of a tree: far above real queries and far below the stack limit of a recursive walk. */
 export const maxTreeDepth = 1_000
 
 /** Returns the span of a node deeper than `maxTreeDepth`, or null if none exists. Does not recurse. */
-export function findTooDeep(query: Query | Model): Span | null {
+export function findTooDeep(query: Query | ModelText): Span | null {
   const pending: { value: object; depth: number; span: Span }[] = [{ value: query, depth: 1, span: query.span }]
   for (let entry = pending.pop(); entry !== undefined; entry = pending.pop()) {
     const { value, depth } = entry

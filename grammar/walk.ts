@@ -1,10 +1,10 @@
 // Visits the nodes of a syntax tree.
 import type {
   Clause,
-  Definition,
+  DefinitionText,
   Expression,
   LabelExpression,
-  Model,
+  ModelText,
   NodePattern,
   PathPattern,
   PathSelector,
@@ -15,8 +15,8 @@ import type {
 
 /** The nodes of a syntax tree that have a kind. */
 export type CypherNode =
-  | Model
-  | Definition
+  | ModelText
+  | DefinitionText
   | Query
   | Clause
   | PathPattern

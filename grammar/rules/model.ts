@@ -1,5 +1,5 @@
 // Rules for models: definitions of derived relationships.
-import type { Definition, DefinitionEnd, Model, NodePattern } from '../ast.ts'
+import type { DefinitionEnd, DefinitionText, ModelText, NodePattern } from '../ast.ts'
 import * as build from '../build-ast.ts'
 import { throwSyntaxError } from '../syntax-error.ts'
 import * as t from '../tokens.ts'
@@ -20,9 +20,9 @@ function endOf({ variable, labels, properties, where, span }: NodePattern): Defi
 /** Rules for models. */
 export abstract class ModelRules extends ClauseRules {
   /** The whole text of a model. */
-  readonly model = this.RULE('model', (): Model => {
+  readonly model = this.RULE('model', (): ModelText => {
     const start = this.here()
-    const definitions: Definition[] = []
+    const definitions: DefinitionText[] = []
     this.MANY(() => {
       definitions.push(this.SUBRULE(this.definition))
       this.OPTION(() => this.CONSUME(t.Semicolon))
@@ -30,7 +30,7 @@ export abstract class ModelRules extends ClauseRules {
     return build.model(definitions, this.since(start))
   })
 
-  readonly definition = this.RULE('definition', (): Definition => {
+  readonly definition = this.RULE('definition', (): DefinitionText => {
     const start = this.here()
     this.CONSUME(kw.DEFINE)
     const source = this.SUBRULE(this.node)

@@ -31,7 +31,7 @@ export type EntityKey = readonly [type: string, externalId: string]
 export type QueryParameters = Readonly<Record<string, unknown>>
 
 /** Options of a graph. */
-export interface GraphOptions {
+interface GraphOptions {
   /** The text of a model: definitions of derived relationships. */
   readonly model?: string
 }

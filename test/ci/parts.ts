@@ -163,6 +163,7 @@ export const parts: readonly Part[] = [
   stressWith('install_broker_tools', 'kafka-consumer', 15, ['src/events/**', 'data/events.asyncapi.json']),
   stressWith('install_database_tools', 'database-faults', 35, [...neo4j, 'test/stress/database-fault*.ts']),
   stress('differential', 80, [...language, 'src/policy/**', 'test/generate/**', 'test/oracle/**']),
+  stress('definitions', 30, [...language, 'test/generate/**', 'test/oracle/**']),
   stress('metamorphic', 10, [...language, 'test/generate/**', 'test/judge/metamorphic.ts']),
   stress('fuzz', 6, language),
   stress('fuzz-http', 7, [...http, 'data/openapi.json', 'test/support/http-fuzz.ts']),

@@ -13,6 +13,10 @@ export const programs: Readonly<Record<string, StressProgram>> = {
     about: 'engine with rules, engine without rules and reference interpreter agree on random queries',
     short: { flags: '--comparisons 10000' },
   },
+  definitions: {
+    about: 'definitions of random models, recursive ones and exclusions among them, agree with a naive fixpoint',
+    short: { flags: '--answers 20000' },
+  },
   metamorphic: {
     about: 'rewrites of random queries that must not change their answers do not',
     short: { flags: '--queries 2000' },

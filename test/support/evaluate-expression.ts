@@ -83,7 +83,16 @@ export function bindText(text: string, around: Surroundings = {}): BoundText {
     parameter: (name) => parameters.push(name),
     exists: (_, span) => ({
       kind: 'exists',
-      match: { optional: false, repeatable: false, nodes: [], casts: [], relationships: [], derived: [], predicates: [], paths: [] },
+      match: {
+        optional: false,
+        repeatable: false,
+        nodes: [],
+        casts: [],
+        relationships: [],
+        derived: [],
+        predicates: [],
+        paths: [],
+      },
       span,
     }),
     count: queryElsewhere,

@@ -156,7 +156,13 @@ function declareNames({ nodes, relationships, variable }: PathPattern, builder: 
 function bindPath(pattern: PathPattern, builder: PatternBuilder): Selection | null {
   if (pattern.shortest) checkShortest(pattern, builder)
   const kept = keptBy(pattern)
-  if (kept !== null && pattern.relationships.length > 0) return bindSelected(pattern, kept, builder)
+  if (kept !== null && pattern.relationships.length > 0) {
+    const [derived] = pattern.relationships.flatMap((step) => derivedNames(step, builder))
+    if (derived === undefined) return bindSelected(pattern, kept, builder)
+    reportDerived(derived, 'a path with a selector cannot contain it', builder)
+    declareNames(pattern, builder)
+    return null
+  }
   const { nodes, relationships } = bindChain(pattern, builder)
   declarePath(pattern, nodes, relationships, builder)
   const { where } = pattern
@@ -231,11 +237,6 @@ function bindSelected(
     slots.push(inner.nodes[bindNode(node, inner)]!.slot)
   })
   pattern.relationships.forEach((step, i) => {
-    const derived = derivedNames(step, builder)
-    if (derived.length > 0) {
-      bindDerivedStep(step, derived, pattern, { left, right }, builder)
-      return
-    }
     if (step.kind === 'relationship' && step.variable && scope.has(step.variable.text)) {
       const message = `variable \`${step.variable.text}\` is inside of a path with a selector and cannot be bound elsewhere`
       builder.report('VariableAlreadyBound', message, step.variable.span)
@@ -353,10 +354,10 @@ function bindDerivedStep(
   { left, right }: Pick<BoundRelationship, 'left' | 'right'>,
   builder: PatternBuilder,
 ): void {
-  const { name, span } = first!
+  const { name } = first!
   const fault = derivedFault(step, path)
   if (fault !== null) {
-    builder.report('InvalidDerivedRelationship', `\`${name}\` is derived by a definition: ${fault}`, span)
+    reportDerived(first!, fault, builder)
     if (step.kind === 'relationship') builder.element(step.variable, step.range ? 'relationships' : 'relationship')
     return
   }
@@ -366,10 +367,13 @@ function bindDerivedStep(
   builder.derived.push({ name, source, target, branches: builder.deps.bindDerived(name, from, to) })
 }
 
-/** What a pattern cannot have because a derived relationship has no identity and no properties; null if nothing is wrong. */
+function reportDerived({ name, span }: LabelName, fault: string, builder: PatternBuilder): void {
+  builder.report('InvalidDerivedRelationship', `\`${name}\` is derived by a definition: ${fault}`, span)
+}
+
+/** The feature that the step uses although a derived relationship has no identity and no properties; null if it uses none. */
 function derivedFault(step: PatternStep, path: PathPattern): string | null {
   if (step.kind === 'quantified-path') return 'it cannot be inside a quantified path pattern'
-  if (path.shortest !== null || path.selector !== null) return 'a path with a selector cannot contain it'
   if (path.variable !== null) return 'a named path cannot contain it'
   if (step.variable !== null) return 'it cannot have a variable'
   if (step.properties !== null || step.where !== null) return 'it has no properties that a pattern could test'

@@ -100,7 +100,7 @@ const MAX_PARTS = 1_500
 /** Limit for one text: each part of a UNION repeats the queries before NEXT. */
 const MAX_STAGES = 100
 
-/** Alternatives of definitions that are bound in place, in one text. What is beyond is evaluated with a table. */
+/** Alternatives of definitions that are bound in place, in one text. Further ones are evaluated with a table. */
 const INLINE_PARTS_MAX = 128
 
 /** Definitions inside of each other that are bound in place. */

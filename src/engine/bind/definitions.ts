@@ -1,4 +1,4 @@
-// What the binder knows of definitions: relationship types that are derived by a query and not stored.
+// Definitions, as the binder reads them: relationship types that are derived by a query and not stored.
 import type { Clause } from '../../../grammar/ast.ts'
 import type { TabledDefinition } from './bound.ts'
 

@@ -161,7 +161,7 @@ export function someChild(expression: BoundExpression, test: (child: BoundExpres
   return found
 }
 
-/** Whether the expression is or contains a subquery (EXISTS over one pattern is none, unless a step of it is derived). */
+/** Whether the expression is or contains a subquery (EXISTS over one pattern does not count, unless a step of it is derived). */
 export function containsSubquery(expression: BoundExpression): boolean {
   if (expression.kind === 'subquery') return true
   if (expression.kind === 'exists' && expression.match.derived.length > 0) return true

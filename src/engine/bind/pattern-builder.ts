@@ -40,7 +40,7 @@ export interface PatternDeps {
 }
 
 /** The relationship types that are derived. */
-export interface DerivedTypes {
+interface DerivedTypes {
   has(name: string): boolean
 }
 

@@ -2,8 +2,8 @@
 // labels of the head, as late as the text allows, so that a search from the other end reaches it along relationships.
 import type {
   Clause,
-  Definition,
   DefinitionEnd,
+  DefinitionText,
   Expression,
   LabelExpression,
   MatchClause,
@@ -14,7 +14,7 @@ import { walkTree } from '../../../grammar/walk.ts'
 import type { DefinitionBranch } from '../bind/definitions.ts'
 
 /** The alternatives of a definition in the form for planning. */
-export function branchesOf({ source, target, body }: Definition): readonly DefinitionBranch[] {
+export function branchesOf({ source, target, body }: DefinitionText): readonly DefinitionBranch[] {
   return body.parts.map(({ clauses }) => ({
     source: source.variable.text,
     target: target.variable.text,

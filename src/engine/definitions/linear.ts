@@ -2,7 +2,7 @@
 // `MATCH (d)-[:PARENT]->(f) WHERE (u)-[:can_view]->(f)`, has the pairs of its other alternatives, continued along a quantified path
 // pattern. The search for paths of the engine then evaluates it, without a table.
 import type {
-  Definition,
+  DefinitionText,
   LabelExpression,
   MatchClause,
   NodePattern,
@@ -27,7 +27,7 @@ interface WalkHop {
  * definition. `branches`: the alternatives in the form for planning.
  */
 export function withoutLinearRecursion(
-  { name }: Pick<Definition, 'name'>,
+  { name }: Pick<DefinitionText, 'name'>,
   branches: readonly DefinitionBranch[],
   isDerived: (type: string) => boolean,
 ): readonly DefinitionBranch[] | null {
@@ -196,7 +196,7 @@ function continued(base: DefinitionBranch, { moving, nodes, relationships }: Wal
   const path = (parts: Pick<PathPattern, 'nodes' | 'relationships'>): PathPattern => {
     return { kind: 'path', variable: null, shortest: null, selector: null, where: null, span, ...parts }
   }
-  // What the end that moves demands of each node on the way need be tested only of the last one, if the next hop demands more.
+  // The labels of the end that moves are tested only at the last node if the next hop tests narrower ones at the others.
   const moved = nodes.at(-1)!.labels
   const isTestedLater = implies(nodes[0]!.labels, moved)
   // Inside of the repetition the names of the base would be other nodes.

@@ -1,6 +1,6 @@
 // A model: the definitions of derived relationship types, from one text. Definitions may use each other and themselves; what a
 // definition excludes must not depend on it (stratified negation), so that there is exactly one least set of pairs.
-import type { Definition as DefinitionText, Span } from '../../../grammar/ast.ts'
+import type { DefinitionText, Span } from '../../../grammar/ast.ts'
 import type { Diagnostic } from '../../../grammar/diagnostic.ts'
 import { parseModel } from '../../../grammar/index.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
@@ -16,7 +16,7 @@ import { type DefinitionUse, usesIn } from './uses.ts'
 const MAX_DEFINITIONS = 1_000
 
 /** Compiles a model. The error holds every diagnostic; its places are offsets of the text. */
-export function compileModel(text: string): Result<Model, readonly Diagnostic[]> {
+export function compileModel(text: string): Result<CompiledModel, readonly Diagnostic[]> {
   const parsed = parseModel(text)
   if (!parsed.ok) return err(parsed.diagnostics)
   const { definitions } = parsed.model
@@ -36,7 +36,7 @@ export function compileModel(text: string): Result<Model, readonly Diagnostic[]>
   const components = componentsOf(texts)
   diagnostics.push(...[...texts].flatMap(([name, { uses }]) => cycleFaults(name, uses, texts, components)))
   if (diagnostics.length > 0) return err(diagnostics)
-  const model = new Model(texts, components)
+  const model = new CompiledModel(texts, components)
   diagnostics.push(...model.bindAll())
   return diagnostics.length > 0 ? err(diagnostics) : ok(model)
 }
@@ -52,7 +52,7 @@ function fault(code: string, message: string, { start, end }: Span): Diagnostic 
   return { code, message, span: { start, end } }
 }
 
-/** What is wrong with a definition by itself. */
+/** The faults of one definition, apart from its cycles. */
 function shapeFaults(
   { name, source, target, body }: DefinitionText,
   before: readonly DefinitionText[],
@@ -78,7 +78,7 @@ function shapeFaults(
   return faults
 }
 
-/** By name, the number of the component: definitions that use each other have the same one. What is used has a lower one. */
+/** By name, the number of the component: definitions that use each other have the same one, and a used definition of another component has a lower one. */
 function componentsOf(entries: ModelEntries): ReadonlyMap<string, number> {
   // Tarjan's algorithm, without recursion: a model may chain a thousand definitions.
   const components = new Map<string, number>()
@@ -149,7 +149,7 @@ function pathBetween(from: string, to: string, entries: ModelEntries): readonly 
 }
 
 /** The definitions of one model. */
-export class Model implements Definitions {
+export class CompiledModel implements Definitions {
   private readonly definitions: ReadonlyMap<string, Definition>
   private readonly texts: ModelEntries
   private readonly components: ReadonlyMap<string, number>

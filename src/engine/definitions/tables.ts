@@ -17,7 +17,7 @@ import {
 } from '../planned-query.ts'
 import type { NodeId, Snapshot } from '../store.ts'
 
-/** What a goal is given: both ends, the source or the target. */
+/** The given ends of a goal: both, the source or the target. */
 type GoalForm = 'pair' | 'out' | 'in'
 
 /** A step over a definition of the same component, in one alternative. */
@@ -66,7 +66,7 @@ class ProgramBranch {
   }
 }
 
-/** The steps with which an alternative can go on at a new pair: those of its own MATCH clauses, between nodes of such clauses. */
+/** The steps at which a new pair can resume an alternative: those of its own MATCH clauses, between nodes of such clauses. */
 function occurrencesIn(branch: ProgramBranch): ReadonlyMap<BoundDerived, Occurrence> {
   const { clauses, source, target } = branch.bound
   const matched = new Set([source.index, target.index])
@@ -126,7 +126,7 @@ class Goal {
   /** Whether the given pair is one. */
   holds = false
   readonly answers = new OrderedNodeSet()
-  /** The goals that have read the answers, with the steps at which they go on, or the alternatives that begin again. */
+  /** The goals that have read the answers, with the steps at which they resume, or the alternatives that begin again. */
   readonly readers = new Map<Goal, (Occurrence | ProgramBranch)[]>()
   /** The alternatives that are to run from the beginning. */
   readonly waiting = new Set<ProgramBranch>()
@@ -142,7 +142,7 @@ class Goal {
 }
 
 /** A run of an alternative for a goal: from the beginning, or from a pair of an occurrence. */
-interface Task {
+interface GoalRun {
   readonly goal: Goal
   readonly branch: ProgramBranch
   readonly occurrence: Occurrence | null
@@ -160,9 +160,9 @@ class DefinitionTables implements DerivedPairs {
   /** By snapshot, definition, form and the given end; the pairs by source and then by target. */
   private readonly goals = new Map<Snapshot, Map<ProgramDefinition, GoalIndex>>()
   /** By component: what is still to run. */
-  private readonly tasks = new Map<number, Task[]>()
-  /** What runs now. */
-  private current: Task | null = null
+  private readonly tasks = new Map<number, GoalRun[]>()
+  /** The run in progress. */
+  private current: GoalRun | null = null
 
   constructor(definitions: ReadonlyMap<string, ProgramDefinition>, context: QueryContext) {
     this.definitions = definitions
@@ -188,7 +188,7 @@ class DefinitionTables implements DerivedPairs {
     return goal.answers
   }
 
-  /** Makes the goal complete; or, if a goal of its component reads it, has that goal go on with later answers. */
+  /** Makes the goal complete; or, if a goal of its component reads it, registers that goal for later answers. */
   private answer(goal: Goal, step: BoundDerived, run: ExecutionContext): void {
     const { current } = this
     if (current !== null && current.goal.definition.component === goal.definition.component) {
@@ -240,7 +240,7 @@ class DefinitionTables implements DerivedPairs {
     return entryOf(ofSnapshot, definition, () => new GoalIndex())
   }
 
-  private tasksOf(component: number): Task[] {
+  private tasksOf(component: number): GoalRun[] {
     return entryOf(this.tasks, component, () => [])
   }
 
@@ -263,7 +263,7 @@ class DefinitionTables implements DerivedPairs {
     }
   }
 
-  private perform(task: Task, prepared: Map<PlannedQuery, Execution>, outer: ExecutionContext): void {
+  private perform(task: GoalRun, prepared: Map<PlannedQuery, Execution>, outer: ExecutionContext): void {
     const { goal, branch, occurrence } = task
     const { form } = goal
     const { source, target } = branch.bound
@@ -300,7 +300,7 @@ class DefinitionTables implements DerivedPairs {
     }
   }
 
-  /** Has each goal that has read the answers go on with a new one. */
+  /** Resumes each goal that has read the answers with a new one. */
   private tell({ readers, definition }: Goal, source: NodeId, target: NodeId): void {
     if (readers.size === 0) return
     const list = this.tasksOf(definition.component)

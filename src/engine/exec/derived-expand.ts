@@ -7,7 +7,7 @@ import { OrderedNodeSet } from './node-set.ts'
 import { type PhysicalOperator, UnaryOperator } from './physical-operator.ts'
 
 /** The step, and the graph of its nodes. `direction`: `out` if `from` is the source of the definition. */
-export interface DerivedStep {
+interface DerivedStep {
   readonly step: BoundDerived
   readonly graph: number
   readonly direction: 'out' | 'in'

@@ -12,6 +12,7 @@ import { rewriteBottomUp } from './plan-tree.ts'
 import { pruningVarExpand } from './pruning-var-expand.ts'
 import { pushDownFilter } from './push-down-filter.ts'
 import { removeRedundantDistinct } from './redundant-distinct.ts'
+import { singleRowApply } from './single-row-apply.ts'
 import { top } from './top.ts'
 import { unnestExists } from './unnest-exists.ts'
 import { dropUnreadVariables } from './unread-variables.ts'
@@ -32,6 +33,7 @@ export const rules: readonly OptimizerRule[] = [
         unnestExists(part, context, (inner) => optimize(inner, withoutColumns(context))),
       ),
   },
+  { name: 'single-row-apply', apply: (plan, context) => rewriteBottomUp(plan, context, singleRowApply) },
   {
     name: 'node-by-label-scan',
     apply: (plan, context) => rewriteBottomUp(plan, context, (part) => nodeByLabelScan(part, context.counts)),

@@ -1,6 +1,6 @@
 // The meaning of definitions: the least set of pairs for which a body has a row, computed by running every body over the whole graph
 // until nothing is added, one layer after the other. The pairs become relationships of the reference graph.
-import type { Definition, DefinitionEnd } from '../../../grammar/ast.ts'
+import type { DefinitionEnd, DefinitionText } from '../../../grammar/ast.ts'
 import { parseModel } from '../../../grammar/index.ts'
 import type { GeneratedModel } from '../../generate/model.ts'
 import { labelsOf, matchesLabels } from './expression.ts'
@@ -31,7 +31,7 @@ export function withDerived(
 }
 
 function pairsOf(
-  { name, source, target, body }: Definition,
+  { name, source, target, body }: DefinitionText,
   graph: ReferenceGraph,
   parameters: ReadonlyMap<string, ReferenceValue>,
 ): GraphRelationship[] {

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { BoundExpression, Slot } from '../../../../src/engine/bind/bound.ts'
 import { slotsOf } from '../../../../src/engine/bind/expression-tree.ts'
+import { compileModel } from '../../../../src/engine/definitions/model.ts'
 import type { PlanNode } from '../../../../src/engine/plan/explain.ts'
 import { descriptorOf, inputsOf, mapInputs } from '../../../../src/engine/plan/operator-descriptors.ts'
 import type { OperatorName, Plan } from '../../../../src/engine/plan/operators.ts'
@@ -40,13 +41,20 @@ const uses: readonly AccessQuery[] = [
 ]
 const conditions: readonly string[] = [
   'MATCH (subject)-[:OWNS]->(resource)',
+  'MATCH (subject)-[:both]->(resource)',
   'MATCH (subject)-[:MEMBER]->(t:Team)-[:PARENT*0..3]->(u)-[:OWNS]->(resource) WHERE u.level > $level',
   'MATCH (subject)-[:KNOWS*1..3]->(resource)',
   'MATCH (subject)-[:MEMBER]->(t)-[:PARENT]->(u:Team {name: $name})<-[:OWNED]-(resource)',
 ]
 
+const model = compileModel(
+  'DEFINE (a)-[:both]->(b) AS { MATCH (a)-[:KNOWS]->(b) UNION MATCH (a)-[:both]->(x)-[:both]->(b) }',
+)
+if (!model.ok) throw new Error(model.error[0]!.message)
+const definitions = model.value
+
 function plansOf(text: string, form: 'rows' | 'condition', uses: readonly AccessQuery[]): readonly Plan[] {
-  const compiled = compileText(text, 'open', form)
+  const compiled = compileText(text, 'open', form, definitions)
   if (!compiled.ok) throw new Error(`${text}: ${compiled.error[0]!.message}`)
   const { bound } = compiled.value
   return uses.flatMap((use) =>

@@ -1,0 +1,133 @@
+// Models: what is refused, with its place, and what a query over a model cannot write.
+import { describe, expect, test } from 'vitest'
+import { compileCondition } from '../../../../src/engine/conditions.ts'
+import { type CompiledModel, compileModel } from '../../../../src/engine/definitions/model.ts'
+import { compileRowsQuery } from '../../../../src/engine/rows-query.ts'
+
+function modelOf(text: string): CompiledModel {
+  const model = compileModel(text)
+  if (!model.ok) throw new Error(model.error[0]!.message)
+  return model.value
+}
+
+/** Each fault as `code: message @ the text at its place`. */
+function faultsOf(text: string): readonly string[] {
+  const model = compileModel(text)
+  if (model.ok) return []
+  return model.error.map(({ code, message, span }) => `${code}: ${message} @ ${text.slice(span.start, span.end)}`)
+}
+
+const GROUPS =
+  'DEFINE (u:User)-[:in]->(g:Group) AS { MATCH (u)-[:MEMBER]->(g) UNION MATCH (u)-[:in]->(x)-[:MEMBER]->(g) }'
+
+describe('a model', () => {
+  test('lists its definitions in the order of the text; an empty one has none', () => {
+    const text = `${GROUPS};\nDEFINE (u)-[:can_view]->(d:Doc) AS { MATCH (u)-[:in]->(:Group)-[:VIEWER]->(d) }`
+    expect(modelOf(text).names).toEqual(['in', 'can_view'])
+    expect(modelOf('').names).toEqual([])
+  })
+
+  test.each([
+    [
+      'DEFINE (u)-[:x]->(d) AS { MATCH (u)-[:A]->(d) } DEFINE (u)-[:x]->(d) AS { MATCH (u)-[:B]->(d) }',
+      'InvalidDefinition: `x` is defined twice: write its alternatives in one definition, with UNION @ x',
+    ],
+    [
+      'DEFINE (u)-[:x]->(u) AS { MATCH (u)-[:A]->(u) }',
+      'InvalidDefinition: the two ends of a definition need different variables @ (u)',
+    ],
+    [
+      'DEFINE (u)-[:x]->(:Doc) AS { MATCH (u) }',
+      'InvalidDefinition: each end of a definition needs a variable, which its body uses @ (:Doc)',
+    ],
+    [
+      'DEFINE (u {a: 1})-[:x]->(d) AS { MATCH (u)-[:A]->(d) }',
+      'InvalidDefinition: conditions on the ends of a definition belong into its body @ (u {a: 1})',
+    ],
+    [
+      'DEFINE (u)-[:x]->(d) AS { MATCH (u)-[:A]->(d) RETURN u, d }',
+      'ForbiddenClause: a definition has no RETURN: its rows are the pairs of the two variables of its head @ RETURN u, d',
+    ],
+    [
+      'DEFINE (u)-[:x]->(d) AS { MATCH (u)-[:A]->(d) WITH u, d LIMIT 1 }',
+      'InvalidDefinition: DISTINCT, ORDER BY, SKIP and LIMIT are not allowed in a definition: its pairs have no order @ WITH u, d LIMIT 1',
+    ],
+    [
+      'DEFINE (u)-[:x]->(d) AS { MATCH (u)-[:A]->(d) WITH u, d, count(*) AS n }',
+      'InvalidAggregation: WITH cannot aggregate in a definition: use COUNT { } or COLLECT { } @ MATCH (u)-[:A]->(d) WITH u, d, count(*) AS n',
+    ],
+    ['DEFINE (u)-[:x]->(d) AS { MATCH (u)-[:A]->(d) WHERE rand() > 0.5 }', 'Nondeterministic'],
+    [
+      'DEFINE (u)-[:x]->(d) AS { CALL { MATCH (u) } }',
+      'ForbiddenClause: CALL is not allowed in a definition @ CALL { MATCH (u) }',
+    ],
+    [
+      'DEFINE (u)-[:x]->(d) AS { MATCH (u)-[:A]->(z) WHERE y.n = 1 }',
+      'UndefinedVariable: variable `y` is not defined; did you mean',
+    ],
+    [
+      'DEFINE (u)-[:x]->(d) AS { MATCH (u)-[:A]->(d) WHERE NOT (u)-[:x]->(d) }',
+      'UnstratifiedDefinition: a definition cannot exclude or count what depends on itself: `x` → `x` @ x',
+    ],
+    [
+      'DEFINE (u)-[:x]->(d) AS { MATCH (u)-[:y]->(d) } DEFINE (u)-[:y]->(d) AS { MATCH (u)-[:A]->(d) WHERE COUNT { (u)-[:x]->() } = 0 }',
+      'UnstratifiedDefinition: a definition cannot exclude or count what depends on itself: `y` → `x` → `y` @ x',
+    ],
+    [
+      'DEFINE (u)-[:x]->(d) AS { MATCH (u)-[:A]->(d) OPTIONAL MATCH (d)-[:x]->(z) }',
+      'UnstratifiedDefinition: a definition cannot exclude or count what depends on itself: `x` → `x` @ x',
+    ],
+    ['DEFINE (u)-[r:x]->(d) AS { MATCH (u)-[:A]->(d) }', 'UnexpectedSyntax: '],
+    ['DEFINE (u)<-[:x]-(d) AS { MATCH (u)-[:A]->(d) }', 'UnexpectedSyntax: '],
+  ])('refuses %s', (text, expected) => {
+    expect(faultsOf(text).join('\n').slice(0, expected.length)).toBe(expected)
+  })
+
+  test('accepts recursion and, of definitions before it, exclusions', () => {
+    expect(faultsOf(`${GROUPS} DEFINE (u)-[:out]->(g:Group) AS { MATCH (u:User) WHERE NOT (u)-[:in]->(g) }`)).toEqual(
+      [],
+    )
+  })
+})
+
+describe('a step over a definition', () => {
+  const model = modelOf(GROUPS)
+  const faultOf = (text: string): string => {
+    const query = compileRowsQuery(text, undefined, 'open', model)
+    return query.ok ? '' : `${query.error[0]!.code}: ${query.error[0]!.message}`
+  }
+
+  test.each([
+    ['MATCH (a)-[r:in]->(b) RETURN a', 'it cannot have a variable'],
+    ['MATCH (a)-[:in {since: 1}]->(b) RETURN a', 'it has no properties that a pattern could test'],
+    ['MATCH (a)-[:in WHERE true]->(b) RETURN a', 'it has no properties that a pattern could test'],
+    ['MATCH (a)-[:in|MEMBER]->(b) RETURN a', 'it must be the only type of its step'],
+    ['MATCH (a)-[:!in]->(b) RETURN a', 'it must be the only type of its step'],
+    ['MATCH (a)-[:in]->+(b) RETURN a', 'it cannot be repeated: define the repetition, which may be recursive'],
+    ['MATCH (a)-[:in*1..2]->(b) RETURN a', 'it cannot be repeated: define the repetition, which may be recursive'],
+    ['MATCH (a) (()-[:in]->()){1,2} (b) RETURN a', 'it cannot be inside a quantified path pattern'],
+    ['MATCH p = (a)-[:in]->(b) RETURN p', 'a named path cannot contain it'],
+    ['MATCH ANY SHORTEST (a)-[:in]->(b) RETURN a', 'a path with a selector cannot contain it'],
+    ['MATCH p = shortestPath((a)-[:in]->(b)) RETURN p', 'a path with a selector cannot contain it'],
+    ['MATCH (a)-[:in]-(b) RETURN a', 'it needs a direction'],
+  ])('%s is refused', (text, why) => {
+    expect(faultOf(text)).toBe(`InvalidDerivedRelationship: \`in\` is derived by a definition: ${why}`)
+  })
+
+  test('reads the parameters of the definition, and depends on what the definition reads', () => {
+    const text =
+      'DEFINE (u:User)-[:x]->(d) AS { MATCH (u)-[:A]->(d:Doc) WHERE d.level > $level UNION MATCH (u)-[:x]->(e)-[:x]->(d) }'
+    const condition = compileCondition({
+      text: 'MATCH (subject:User)-[:x]->(resource:Doc)',
+      dialect: '2.0-kbac',
+      subjectType: 'User',
+      resourceType: 'Doc',
+      definitions: modelOf(text),
+    })
+    if (!condition.ok) throw new Error(condition.error[0]!.message)
+    expect(condition.value.parameters).toEqual(['level'])
+    expect([...condition.value.dependencies.types]).toEqual(['A'])
+    expect([...condition.value.dependencies.properties]).toEqual(['level'])
+    expect(condition.value.symbols.map(({ name }) => name)).toEqual(['User', 'Doc'])
+  })
+})
