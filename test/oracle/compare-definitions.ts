@@ -144,7 +144,14 @@ function engineAnswers(
       limits: { stepsMax: 20_000_000, timeMs: 60_000 },
     }
     return [
-      ...subjects.flatMap((s) => resources.map((r) => `check ${s} ${r}: ${condition.check(asking, s, r)}`)),
+      ...subjects.flatMap((s, at) =>
+        resources.map((r) => {
+          const granted = condition.check(asking, s, r)
+          // An explanation is planned without some rules; those of one subject are enough.
+          const why = at === 0 ? condition.trace(asking, s, r).decision : granted
+          return `check ${s} ${r}: ${why === granted ? granted : `${granted}, explained as ${why}`}`
+        }),
+      ),
       ...subjects.map((s) => `resources of ${s}: ${condition.resources(asking, s).sort()}`),
       ...resources.map((r) => `subjects of ${r}: ${condition.subjects(asking, r).sort()}`),
     ]

@@ -33,6 +33,8 @@ export function withoutLinearRecursion(
 ): readonly DefinitionBranch[] | null {
   const usesItself = (branch: DefinitionBranch): boolean => usesType(branch.clauses, name.text)
   const bases = branches.filter((branch) => !usesItself(branch))
+  // Without another alternative the definition is empty.
+  if (bases.length === 0) return null
   const hops = branches.filter(usesItself).map((branch) => hopOf(branch, name.text, isDerived))
   const walk = hops.reduce<WalkHop | null>(
     (joined, hop) => (joined === null ? null : join(joined, hop)),

@@ -16,6 +16,7 @@ DEFINE (u:User)-[:approves]->(d:Doc) AS {
 }
 DEFINE (a:Doc)-[:odd]->(b:Doc) AS { MATCH (a)-[:NEXT]->(b) UNION MATCH (a)-[:even]->(x)-[:NEXT]->(b) }
 DEFINE (a:Doc)-[:even]->(b:Doc) AS { MATCH (a)-[:odd]->(x)-[:NEXT]->(b) }
+DEFINE (a:Doc)-[:baseless]->(b:Doc) AS { MATCH (a)-[:NEXT]->(x)-[:baseless]->(b) }
 DEFINE (u:User)-[:stranger]->(g:Group) AS { MATCH (u) WHERE NOT (u)-[:in]->(g) }
 `
 
@@ -78,6 +79,12 @@ describe('definitions', () => {
     const all = ['1 1', '1 2', '1 3', '2 1', '2 2', '2 3', '3 1', '3 2', '3 3']
     expect(pairs('odd')).toEqual(all)
     expect(pairs('even')).toEqual(all)
+  })
+
+  test('a definition that stands only on itself has no pairs', () => {
+    expect(pairs('baseless')).toEqual([])
+    const condition = graph.prepare('MATCH (subject:Doc)-[:baseless]->(resource:Doc)')
+    expect(condition.exists({ subject: ['Doc', '1'], resource: ['Doc', '2'] })).toBe(false)
   })
 
   test('an exclusion reads the complete definition', () => {
