@@ -38,7 +38,7 @@ export function diagramsText(): string {
 function inReadingOrder(rules: readonly Production[]): Production[] {
   const byName = new Map(rules.map((rule) => [rule.name as string, rule]))
   const ordered = new Set<Production>()
-  const queue = ['statement']
+  const queue = ['statement', 'model']
   for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
     const rule = byName.get(name)
     if (!rule || ordered.has(rule)) continue

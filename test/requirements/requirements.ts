@@ -120,7 +120,7 @@ export const requirements: readonly Requirement[] = [
     id: 'REQ-R17-import',
     sentence: 'an import accepts the elements that a capture accepts, and resumes only the same file where it stopped',
     shownBy: [
-      ['unit/transfer/parse-line.test.ts', 'an import line is accepted exactly if a capture accepts the item'],
+      ['unit/transfer/lines/parse-line.test.ts', 'an import line is accepted exactly if a capture accepts the item'],
       [
         'process/transfer/export-import.test.ts',
         'a node is imported into the part where a capture would put it, and into no other',

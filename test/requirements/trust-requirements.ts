@@ -54,7 +54,7 @@ export const trustRequirements: readonly Requirement[] = [
     sentence: 'running → interrupted → running: a pass continues after a crash, and no reader sees half a score',
     shownBy: [
       [passes, 'starts over with the new dimensions if its profile is changed, as the same run'],
-      [passes, 'that fails shows why, does not run again at once, and continues in the next process'],
+      [passes, 'that fails shows why, does not run again at once nor in the next process, and then continues'],
       [pass, 'continues from every state that it has saved, with the same scores and the same report'],
       [command, 'completes a pass whose processes are killed, and no reader sees half a score'],
     ],
