@@ -17,7 +17,7 @@ export interface AuthorizerToken {
 
 /** What a call may have in addition to its request. */
 export interface CallOptions {
-  /** Absent: no user token. Null says that it is absent on purpose, for `inspect` and the matchers. */
+  /** Absent: no user token. Null: it is absent on purpose; `inspect` and the matchers accept that. */
   readonly token?: AuthorizerToken | null | undefined
 }
 

@@ -288,13 +288,13 @@ function missingParameters(
   return [...new Map(issues.map((issue) => [issue.name, issue])).values()]
 }
 
-/** What a stored policy or knowledge query reads. */
+/** The parameters and members that a stored policy or knowledge query reads. */
 function readsOfStored(stored: StoredDocument): ParameterReads {
   const { policy, query } = stored.fields
   return readsOfText(stored, String(policy ?? query))
 }
 
-/** What a knowledge query and its policy read. */
+/** The parameters and members that a knowledge query and its policy read. */
 function readsOfQuery({ documents, projectId }: KnownToProject, name: string): readonly ParameterReads[] {
   return documents
     .inScope(queriesKind, projectId)

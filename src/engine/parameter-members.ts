@@ -1,9 +1,9 @@
-// Finds the members of parameters that a text reads, such as `region` of `$context.region`, also behind the names of WITH, UNWIND, lists
-// and maps. Reads the syntax tree: a parameter in a comment or in a string is none.
+// Finds the members of parameters that a text reads, such as `region` of `$context.region`, also where WITH, UNWIND, lists
+// and maps pass them on. Reads the syntax tree, so parameters in comments and strings do not count.
 import type { CallClause, Clause, Expression, MapProjection, Name, Projection, Query } from '../../grammar/ast.ts'
 import { parse } from '../../grammar/index.ts'
 
-/** What is read of a value. */
+/** The members that are read from a value. */
 export interface MemberReads {
   /** False: only the presence of the member is tested, as in `'region' IN keys($context)`. */
   isRead: boolean
@@ -13,7 +13,7 @@ export interface MemberReads {
   readonly items: Map<number | null, MemberReads>
 }
 
-/** What is read of each parameter, by its name without `$`. */
+/** By the name of a parameter, without `$`: the members that are read from it. */
 export type ParameterReads = Map<string, MemberReads>
 
 /** Nothing is read. */
@@ -35,7 +35,7 @@ export function parameterReadsIn(text: string): ParameterReads {
   return reads
 }
 
-/** What an expression can stand for. */
+/** The values that an expression can have. */
 interface ValueOrigin {
   /** Parts of parameters. */
   readonly places: readonly MemberReads[]

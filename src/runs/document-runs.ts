@@ -33,7 +33,7 @@ interface PeriodSchedule {
   lastDueMs(nowMs: number): number
 }
 
-/** What a run needs before it begins and while it works, and the changes of its document. */
+/** The steps of one kind of run, and the changes of its document. */
 interface DocumentRuns<Request, Run extends StoredRun<Request>, Prepared, Outcome> {
   /** For messages, such as `pass`. */
   readonly name: string
@@ -53,7 +53,7 @@ interface DocumentRuns<Request, Run extends StoredRun<Request>, Prepared, Outcom
   begun(fields: DocumentFields, run: Run, isNew: boolean): DocumentFields
   /** Whether the document has changed so that the run must begin again. */
   isOutdated(document: StoredDocument, run: Run): boolean
-  /** Works, and calls `save` after its steps, which resolves with whether to go on. Null: it was not to go on. */
+  /** Works, and calls `save` after its steps, which resolves with whether the run continues. Null: it did not continue. */
   work(
     document: StoredDocument,
     run: Run,

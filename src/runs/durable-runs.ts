@@ -45,7 +45,7 @@ interface RunContext {
 export interface RunKind<Subject = unknown> {
   /** For messages, such as `pass`. */
   readonly name: string
-  /** What may have a run, in the order of execution. */
+  /** The subjects that may have a run, in the order of execution. */
   subjects(): readonly Subject[]
   idOf(subject: Subject): string
   /** Since when a run waits that is due now, milliseconds since the epoch; null: none is due. 0: it was requested, or has begun. */

@@ -175,7 +175,7 @@ function bodyFor({ name, place }: SentBatch, stage: 'nodes' | 'relationships'): 
     : { relationships: of((i) => ({ source: node('Person', i), target: node('Car', i), type: 'SEES' })) }
 }
 
-/** What is stored of a batch. */
+/** The stored elements of a batch. */
 interface FoundBatch {
   readonly nodes: number
   readonly proxies: number

@@ -146,7 +146,7 @@ export class AuditSealer {
     })
   }
 
-  /** When something is due without a further commit. What is due rarely is looked for once in a second. */
+  /** When something is due without a further commit. Rare work is checked once a second. */
   private nextDueMs(): number {
     let dueMs = this.deps.commits() === this.commits ? Number.POSITIVE_INFINITY : this.nextScanMs
     for (const work of this.works.all()) {

@@ -51,7 +51,7 @@ interface DrillAnswers {
   readonly denied: number
   /** Not asked, because the policy needs parameters that cannot be sampled. */
   readonly left_out: number
-  /** Active policies of which no question could be sampled, because the backup has no node of a type of theirs. */
+  /** Active policies of which no question could be sampled, because the backup has no node of their types. */
   readonly without_nodes: number
   /** Wrong or failed answers, at most 20. */
   readonly faults: readonly string[]

@@ -1,4 +1,4 @@
-// Runs that an earlier version has stored go on: documents with a pass in progress, an interrupted match run, suggestions that failed, and
+// Runs that an earlier version has stored continue: documents with a pass in progress, an interrupted match run, suggestions that failed, and
 // removals, as commit e6eaba1e wrote them.
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
 import type { DocumentFields } from '../../../src/config/kind.ts'
