@@ -55,6 +55,7 @@ test('compares the answers that have an expected decision, and reads the files o
     granted: 1,
     denied: 2,
     left_out: 0,
+    without_nodes: 0,
     faults: [],
   })
   expect(report?.steps.at(-1)).toMatchObject({
