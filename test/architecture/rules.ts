@@ -540,6 +540,7 @@ export const layerRules: readonly LayerRule[] = [
       'src/ops/service-metrics.ts',
       'src/store/audit/',
       'src/store/lmdb/open-file.ts',
+      'src/store/lmdb/open-lock.ts',
       'src/store/outbox/outbox-format.ts',
       'src/store/outbox/outbox.ts',
       'src/store/process/leader-election.ts',

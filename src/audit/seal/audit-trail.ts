@@ -8,6 +8,7 @@ import { AUDIT_COMMIT_FILE, AUDIT_FOLDER, AUDIT_INDEX_FOLDER } from '../../kerne
 import { backoffMs } from '../../kernel/time/backoff.ts'
 import { AuditIndex } from '../../store/audit/audit-index.ts'
 import { openWhenUnwritten } from '../../store/lmdb/open-file.ts'
+import { LockTimeoutError } from '../../store/lmdb/open-lock.ts'
 import { openCommitCounter } from '../../store/process/commit-counter.ts'
 import { LeaderElection } from '../../store/process/leader-election.ts'
 import type { Catalog } from '../../store/tenancy/catalog.ts'
@@ -117,11 +118,17 @@ export class AuditTrail {
         report(`the graphs of the deleted project ${projectId} are left until they are sealed: ${String(failure)}`)
         return
       }
-    } else {
-      const isSealed = await this.deps.signal.until(() => this.isSealed(projectId), DELETION_WAIT_MS)
-      if (!isSealed) return
+      await catalog.delete(projectId)
+      return
     }
-    await catalog.delete(projectId)
+    try {
+      const isSealed = await this.deps.signal.until(() => this.isSealed(projectId), DELETION_WAIT_MS)
+      if (isSealed) await catalog.delete(projectId)
+    } catch (failure) {
+      // The project is deleted. A process that opens a graph of it, or is stopped in that, delays only the graphs.
+      if (!(failure instanceof LockTimeoutError)) throw failure
+      report(`the graphs of the deleted project ${projectId} are left to the process that seals: ${failure.message}`)
+    }
   }
 
   /** Whether all records of the graphs of a project are sealed. */

@@ -56,7 +56,7 @@ it('deletes the graphs of a project after their records are sealed, if the seali
   }
   await captured(line, project, 'nodes', { nodes: [{ type: 'Page', external_id: 'last' }] })
   const deleted = await line.request('DELETE', `/configs/v1/projects/${project.id}`, fixture.admin)
-  expect(deleted.status).toBe(200)
+  expect([deleted.status, fixture.server.notices()]).toEqual([200, expect.any(String)])
   expect((await line.request('GET', `/configs/v1/projects/${project.id}`, fixture.admin)).status).toBe(404)
   expect(existsSync(graphs)).toBe(true)
   process.kill(pid, 'SIGCONT')
