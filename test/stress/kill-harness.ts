@@ -192,8 +192,8 @@ export class KillRun {
   }
 
   /**
-   * Kills a process below the serving one. `word`: of its command line, such as `background`. If there is none, waits until there is
-   * one, or, with `waits` false, resolves with false.
+   * Kills a process below the serving one. `word`: of its command line, such as `background`. If no such process exists, waits for
+   * one; with `waits` false, resolves with false.
    */
   async killChild(word: string, { waits = true } = {}): Promise<boolean> {
     for (const endMs = performance.now() + CHILD_LIMIT_MS; performance.now() < endMs; ) {

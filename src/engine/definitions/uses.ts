@@ -37,8 +37,12 @@ function isRelationship(tree: object): tree is { readonly types: Parameters<type
 function keepsOrder(node: object, member: string): boolean {
   if (!('kind' in node)) return true
   switch (node.kind) {
+    case 'path': {
+      // With more candidates a selector may keep other paths, and drop the nodes of those that it kept.
+      const { selector, shortest } = node as { selector?: unknown; shortest?: unknown }
+      return selector === null && shortest === null
+    }
     case 'query':
-    case 'path':
     case 'node':
     case 'relationship':
     case 'quantified-path':

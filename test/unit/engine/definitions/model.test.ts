@@ -77,6 +77,10 @@ describe('a model', () => {
       'DEFINE (u)-[:x]->(d) AS { MATCH (u)-[:A]->(d) OPTIONAL MATCH (d)-[:x]->(z) }',
       'UnstratifiedDefinition: a definition cannot exclude or count what depends on itself: `x` → `x` @ x',
     ],
+    [
+      'DEFINE (u)-[:x]->(d) AS { MATCH ANY SHORTEST ((u)-[:A]->(m)-[:B]->+(z) WHERE (u)-[:x]->(z)) MATCH (m)-[:C]->(d) }',
+      'UnstratifiedDefinition: a definition cannot exclude or count what depends on itself: `x` → `x` @ x',
+    ],
     ['DEFINE (u)-[r:x]->(d) AS { MATCH (u)-[:A]->(d) }', 'UnexpectedSyntax: '],
     ['DEFINE (u)<-[:x]-(d) AS { MATCH (u)-[:A]->(d) }', 'UnexpectedSyntax: '],
   ])('refuses %s', (text, expected) => {
