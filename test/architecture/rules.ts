@@ -39,11 +39,14 @@ const sharedTypes = [
   // The schemas of the names in nodes and relationships, the same in all features.
   'src/config/element-schemas.ts',
   'src/kernel/request/caller.ts',
+  // The model of a project, which every text of Cypher is compiled with.
+  'src/model/',
   // The port to the graphs of a project: types only.
   'src/store/tenancy/project-graphs.ts',
 ]
 const feature = ['grammar/diagnostic.ts', 'src/kernel/', ...engineEntryPoints, ...sharedTypes, 'zod']
 const features = [
+  'model',
   'policy',
   'pdp',
   'context-query',
@@ -304,6 +307,19 @@ export const layerRules: readonly LayerRule[] = [
     mayImport: ['src/upstream/', 'src/kernel/', 'ipaddr.js', 'jose', 'zod', 'node:dns/promises'],
     sentence:
       'upstream makes outgoing requests and decides about their addresses; it imports kernel, ipaddr.js to classify addresses, node:dns to resolve them, and jose and zod for tokens of service accounts',
+  },
+  {
+    files: ['src/model/'],
+    mayImport: [
+      'src/model/',
+      'src/kernel/',
+      'src/config/kind.ts',
+      'src/engine/definitions/model.ts',
+      'grammar/diagnostic.ts',
+      'zod',
+    ],
+    sentence:
+      'model compiles the model of a project: it imports the engine’s definitions, the types of configuration, kernel and zod; no feature',
   },
   {
     files: ['src/policy/'],
@@ -591,7 +607,7 @@ export const layerRules: readonly LayerRule[] = [
   },
   {
     files: features
-      .filter((name) => !['policy', 'pdp', 'context-query', 'pip', 'identity', 'config'].includes(name))
+      .filter((name) => !['model', 'policy', 'pdp', 'context-query', 'pip', 'identity', 'config'].includes(name))
       .map((name) => `src/${name}/`),
     mayImport: ['(own folder)', ...feature],
     sentence:
@@ -1793,6 +1809,8 @@ export const entryPoints: readonly string[] = [
 export const testOnlyFiles: readonly string[] = [
   // records, keys, both directions, labels, index and counts of a store agree
   'src/store/integrity/check-graph.ts',
+  // the kind `model` follows in the next change
+  'src/model/project-model.ts',
 ]
 
 /** Only the wiring may import these files, even if another rule allows it. */
