@@ -42,6 +42,8 @@ export async function writeFrame(socket: Socket, head: object, body: Uint8Array)
 
 function waitForDrain(socket: Socket): Promise<void> {
   return new Promise((resolve) => {
+    // It reports neither any more.
+    if (socket.destroyed) return resolve()
     const done = (): void => {
       socket.off('drain', done)
       socket.off('close', done)

@@ -66,7 +66,7 @@ export class LaneProcess extends ChildProcess<LaneTask, LaneCommand, LaneEvent> 
 
   /** Sends a request and resolves to its response. Rejects with LaneEndedError. */
   async request(head: ForwardedRequestHead, body: Uint8Array): Promise<LaneResponse> {
-    const connection = this.idle.pop() ?? new LaneConnection(this.socket)
+    const connection = this.takeIdle() ?? new LaneConnection(this.socket)
     this.busy.add(connection)
     const mark = this.marks.take()
     const response = await connection.request({ ...head, mark }, body, (isUsable) => {
@@ -75,6 +75,15 @@ export class LaneProcess extends ChildProcess<LaneTask, LaneCommand, LaneEvent> 
     })
     this.marks.release(mark)
     return response
+  }
+
+  /** The lane may have closed an idle connection, and its exit is reported later. */
+  private takeIdle(): LaneConnection | null {
+    for (;;) {
+      const connection = this.idle.pop()
+      if (connection === undefined) return null
+      if (!connection.isClosed) return connection
+    }
   }
 
   /** Whether a request that was not answered may be stored. Call it when the process has exited. */
@@ -92,6 +101,8 @@ interface PendingResponse {
 }
 
 class LaneConnection {
+  /** Nothing settles a request on a closed connection. */
+  isClosed = false
   private readonly socket: Socket
   private pending: PendingResponse | null = null
   private mark = 0
@@ -99,7 +110,6 @@ class LaneConnection {
   private head: ResponseHead | null = null
   private pieces: Uint8Array[] = []
   private stream: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | null = null
-  private closed = false
 
   constructor(path: string) {
     const socket = connect(path)
@@ -164,17 +174,17 @@ class LaneConnection {
     this.stream = null
     this.pending = null
     this.free = null
-    free?.(!this.closed && stream === null)
+    free?.(!this.isClosed && stream === null)
     if (stream !== null) {
-      this.closed = true
+      this.isClosed = true
       this.socket.destroy()
       stream.close()
     } else if (head !== null) pending?.resolve({ ...head, body: concatenate(pieces) })
   }
 
   private onClose(): void {
-    if (this.closed) return
-    this.closed = true
+    if (this.isClosed) return
+    this.isClosed = true
     const { stream, pending, free } = this
     this.stream = null
     this.pending = null
