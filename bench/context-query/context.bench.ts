@@ -9,6 +9,7 @@ import type { PropertyInput } from '../../src/engine/store.ts'
 import type { AgentCaller } from '../../src/kernel/request/caller.ts'
 import { InlineHistory } from '../../src/kernel/request/inline-history.ts'
 import { systemClock } from '../../src/kernel/time/clock.ts'
+import { noModel } from '../../src/model/stored-model.ts'
 import { ExternalDataResolvers } from '../../src/pip/resolution.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../src/store/graph/environment.ts'
 import { RecordedReads } from '../engine/recorded-reads.ts'
@@ -197,7 +198,7 @@ function runnerOf(
     condition,
     ...allowed,
   })
-  const compiled = compileStoredQuery(stored(name, { query: JSON.stringify(query) }), stored(name, { policy }))
+  const compiled = compileStoredQuery(stored(name, { query: JSON.stringify(query) }), stored(name, { policy }), noModel)
   if (!compiled.ok) throw new Error(`${name}: ${compiled.error.issue}`)
   const parts: ContextQueryDeps = {
     queries: { find: () => compiled.value, policyViolation: () => null },

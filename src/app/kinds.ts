@@ -12,8 +12,10 @@ import { tokenIntrospects } from '../identity/token-introspect.ts'
 import type { Clock } from '../kernel/time/clock.ts'
 import { entityMatchingPipelines } from '../matching/entity-matching-pipeline.ts'
 import { mcpServers } from '../mcp/server-config.ts'
+import { models } from '../model/model-kind.ts'
 import { externalDataResolvers } from '../pip/external-data-resolver.ts'
 import { authorizationPolicies } from '../policy/authorization-policy.ts'
+import { modelConsequences } from '../policy/model-consequences.ts'
 import { type NameSource, policyWarningsBy } from '../policy/name-warnings.ts'
 import type { Settings } from '../settings.ts'
 import { trustScoreProfiles } from '../trust/trust-score-profile.ts'
@@ -86,6 +88,7 @@ export function declaredKinds(settings: Settings): readonly ConfigKind[] {
 /** Returns the kinds whose documents name what is in the graph. `names`: the graphs that their names are compared with. */
 export function policyKinds({ policyTextMax }: Settings, names: NameSource): readonly ConfigKind[] {
   return [
+    models(policyTextMax, modelConsequences),
     authorizationPolicies(policyTextMax, (project) => locationsOf(project).keys(), policyWarningsBy(names)),
     knowledgeQueries(policyTextMax, queryWarningsBy(names)),
   ]

@@ -136,6 +136,7 @@ export function changeProject(
   if (project === null) return err({ kind: 'invalid', issues: application.issues })
   application.deleteAll(project.id, request.delete ?? [])
   application.putAll(project.id, request.documents)
+  if (application.issues.length === 0) application.checkConsequences(project.id)
   if (application.issues.length > 0) return err({ kind: 'invalid', issues: application.issues })
   return ok({ project, changes: application.changes() })
 }
@@ -213,7 +214,9 @@ class DocumentApplication {
 
   putAll(projectId: string, requested: readonly RequestedDocument[]): void {
     this.order = requested.map(changeKey)
-    let left = requested
+    // A kind that others are compiled with is stored before them.
+    const isFirst = ({ kind }: RequestedDocument): boolean => this.kinds.get(kind)?.consequences !== undefined
+    let left: readonly RequestedDocument[] = [...requested.filter(isFirst), ...requested.filter((one) => !isFirst(one))]
     for (;;) {
       const waiting = new Map<RequestedDocument, DocumentRefusal>()
       const pending = new Set(left.map(changeKey))
@@ -235,6 +238,16 @@ class DocumentApplication {
           this.refuse(first, { issues: ['references: the documents refer to each other'], mayWait: false })
         return
       }
+    }
+  }
+
+  /** Adds an issue for each document that a change of another one makes invalid. */
+  checkConsequences(projectId: string): void {
+    for (const { kind, action, before, after } of this.changes()) {
+      if (kind.consequences === undefined || action === 'unchanged') continue
+      const broken = kind.consequences(this.draft, projectId, before?.fields ?? null, after?.fields ?? null)
+      const at = changeKey((after ?? before) as StoredDocument)
+      this.issues.push(...broken.map((issue) => `${at}: ${issue}`))
     }
   }
 

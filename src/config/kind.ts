@@ -260,6 +260,16 @@ export interface ConfigKind {
    * none. Stored as a document of kind `tombstoneKind(path)` for this feature alone.
    */
   tombstone?(document: StoredDocument, removed: StoredDocument, reader: ConfigReader): Tombstone | null
+  /**
+   * What of the other documents of the project would no longer be valid with `after` in the place of `before`, for a kind that others are
+   * compiled with; empty: the change may be stored. Null: no document. `reader` has the other documents as they will be.
+   */
+  consequences?(
+    reader: ConfigReader,
+    projectId: string,
+    before: DocumentFields | null,
+    after: DocumentFields | null,
+  ): readonly string[]
   /** The reason why the document cannot be deleted, or null. `reader` still contains it. */
   deletionBlocker?(document: StoredDocument, reader: ConfigReader): string | null
   /** The delete response has no body. */

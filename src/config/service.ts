@@ -109,6 +109,8 @@ export class ConfigService {
       const composed = newDocument({ kind, draft, sealer: this.sealer }, caller, given, nowMs)
       if (!composed.ok) return composed
       const document = withFields(composed.value.document, tried.value)
+      const broken = kind.consequences?.(draft, document.project_id, null, document.fields) ?? []
+      if (broken.length > 0) return err<ServiceError>({ kind: 'invalid', issues: broken })
       draft.put(document)
       this.events?.changed({ caller, origin }, draft, [{ kind, before: null, after: document }])
       const intents = this.outbox.record(draft, 'created', document, nowMs)
@@ -265,6 +267,8 @@ export class ConfigService {
       const fields = { ...checked.value.fields, ...tried.value }
       // An update without a change creates no revision: a repeated deployment keeps every ETag.
       if (equalFields(fields, current.fields)) return ok({ document: current, intents: [] })
+      const broken = kind.consequences?.(draft, current.project_id, current.fields, fields) ?? []
+      if (broken.length > 0) return err<ServiceError>({ kind: 'invalid', issues: broken })
       const document: StoredDocument = {
         ...current,
         revision: current.revision + 1,
@@ -333,6 +337,8 @@ export class ConfigService {
       if (!matchesIfMatch(ifMatch, current)) return err<ServiceError>({ kind: 'stale-etag' })
       const blocker = kind.deletionBlocker?.(current, draft) ?? null
       if (blocker !== null) return err<ServiceError>({ kind: 'conflict', message: blocker })
+      const broken = kind.consequences?.(draft, current.project_id, current.fields, null) ?? []
+      if (broken.length > 0) return err<ServiceError>({ kind: 'conflict', message: broken.join('; ') })
       const intents: StoredDocument[] = []
       const changes: ConfigChange[] = []
       for (const document of removeDocument(this.kinds, draft, current, this.clock.now())) {

@@ -3,6 +3,7 @@
 import type { StoredDocument } from '../config/kind.ts'
 import type { ConditionRows } from '../engine/condition-rows.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import type { StoredModel } from '../model/stored-model.ts'
 import type { ContextPolicy } from '../policy/compile-context.ts'
 import { compiledContextPolicy } from '../policy/compiled-policies.ts'
 import { filterExpression } from '../policy/filter-expression.ts'
@@ -48,12 +49,13 @@ function broken(issues: readonly string[]): Result<never, QueryCompileError> {
   return err({ kind: 'broken', issue: issues[0] ?? '' })
 }
 
-/** Compiles a stored query with its stored policy. */
+/** Compiles a stored query with its stored policy. `model`: that of the project. */
 export function compileStoredQuery(
   stored: StoredDocument,
   policy: StoredDocument,
+  model: StoredModel,
 ): Result<CompiledQuery, QueryCompileError> {
-  const context = compiledContextPolicy(policy.fields)
+  const context = compiledContextPolicy(policy.fields, model)
   if (!context.ok) return broken(context.error)
   const document = readQueryDocument(stored.fields.query as string)
   if (!document.ok) return broken(document.error)

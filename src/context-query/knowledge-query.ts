@@ -4,6 +4,7 @@
 import { z } from 'zod'
 import { type ConfigKind, envelope, envelopeUpdate, projectsKind, queriesKind, reference } from '../config/kind.ts'
 import { err, ok } from '../kernel/result.ts'
+import { modelOf } from '../model/stored-model.ts'
 import { documentStatus, policiesKind } from '../policy/authorization-policy.ts'
 import { compiledContextPolicy } from '../policy/compiled-policies.ts'
 import { filterLabelIssues } from '../policy/filter-labels.ts'
@@ -53,7 +54,7 @@ export function knowledgeQueries(textMax: number, warnings?: ConfigKind['warning
       if (!isContextPolicy(policy.fields)) {
         return err({ kind: 'invalid', issues: [`policy_id: expected a policy of version \`1.0-ciq\``] })
       }
-      const compiled = compiledContextPolicy(policy.fields)
+      const compiled = compiledContextPolicy(policy.fields, modelOf(reader, parent.id))
       if (!compiled.ok) return err({ kind: 'invalid', issues: ['policy_id: the policy is a draft that cannot be run'] })
       const document = readQueryDocument(query)
       if (!document.ok) return err({ kind: 'invalid', issues: document.error })

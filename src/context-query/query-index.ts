@@ -2,9 +2,10 @@
 
 import { type ConfigSource, projectsKind, queriesKind, type StoredDocument } from '../config/kind.ts'
 import { PerProjectCache } from '../config/per-project-cache.ts'
-import { CompiledOnce } from '../kernel/compiled-once.ts'
+import { CompiledForPair, CompiledOnce } from '../kernel/compiled-once.ts'
 import { LaneRequiredError } from '../kernel/request/lane-required.ts'
 import type { Result } from '../kernel/result.ts'
+import { modelOf, modelsKind, type StoredModel } from '../model/stored-model.ts'
 import { policiesKind } from '../policy/authorization-policy.ts'
 import { CompileBudget, type IndexOptions } from '../policy/compile-budget.ts'
 import { type CompiledQuery, compileStoredQuery, type QueryCompileError } from './compile-query.ts'
@@ -26,8 +27,12 @@ export class QueryIndex {
   private readonly report: (line: string) => void
   private readonly options: IndexOptions
   private readonly indexes: PerProjectCache<ProjectQueryIndex>
-  /** Compiled queries by stored policy and stored query: a query is compiled again when its policy changes. */
-  private readonly byPolicy = new CompiledOnce<StoredDocument, CompiledOnce<StoredDocument, QueryCompilation>>()
+  /** Compiled queries by model, stored policy and stored query: a query is compiled again when one of them changes. */
+  private readonly byPolicy = new CompiledForPair<
+    StoredModel,
+    StoredDocument,
+    CompiledOnce<StoredDocument, QueryCompilation>
+  >()
 
   /**
    * `report` receives a log line for each query that cannot run. With `options.maxInlineChars`, a method that would
@@ -37,7 +42,9 @@ export class QueryIndex {
     this.documents = documents
     this.report = report
     this.options = options
-    this.indexes = new PerProjectCache(documents, [queriesKind, policiesKind], (projectId) => this.fill(projectId))
+    this.indexes = new PerProjectCache(documents, [queriesKind, policiesKind, modelsKind], (projectId) =>
+      this.fill(projectId),
+    )
   }
 
   /**
@@ -96,16 +103,17 @@ export class QueryIndex {
   private compiled(stored: StoredDocument, budget: CompileBudget): QueryCompilation | null {
     const policy = this.documents.get(policiesKind, stored.fields.policy_id as string)
     if (policy === null || policy.fields.status !== 'ACTIVE') return null
-    const queries = this.byPolicy.get(policy, () => new CompiledOnce())
+    const model = modelOf(this.documents, stored.project_id)
+    const queries = this.byPolicy.get(model, policy, () => new CompiledOnce())
     return queries.get(stored, () => {
       const characters = (stored.fields.query as string).length + (policy.fields.policy as string).length
       budget.charge(characters, stored, () => this.compiled(stored, new CompileBudget()))
-      return this.compile(stored, policy)
+      return this.compile(stored, policy, model)
     })
   }
 
-  private compile(stored: StoredDocument, policy: StoredDocument): QueryCompilation {
-    const compiled = compileStoredQuery(stored, policy)
+  private compile(stored: StoredDocument, policy: StoredDocument, model: StoredModel): QueryCompilation {
+    const compiled = compileStoredQuery(stored, policy, model)
     // It passed the check when it was stored; the policy may have changed since.
     if (!compiled.ok)
       this.report(`knowledge query ${stored.id} (${stored.name}) cannot be run: ${compiled.error.issue}`)

@@ -1,6 +1,7 @@
 // Warnings about the names in stored knowledge queries. Only the service, which has graphs to compare them with, loads this file.
 import type { ConfigKind, ConfigReader, StoredDocument } from '../config/kind.ts'
 import type { UnknownSymbols } from '../engine/unknown-symbols.ts'
+import { modelOf } from '../model/stored-model.ts'
 import { policiesKind } from '../policy/authorization-policy.ts'
 import { compiledContextPolicy } from '../policy/compiled-policies.ts'
 import { filterWarnings, type NameSource, nameWarnings, pathWarnings } from '../policy/name-warnings.ts'
@@ -17,7 +18,7 @@ export function queryWarningsBy(names: NameSource): NonNullable<ConfigKind['warn
 function queryWarnings({ fields }: StoredDocument, reader: ConfigReader, unknown: UnknownSymbols): readonly string[] {
   const policy = reader.get(policiesKind, fields.policy_id as string)
   if (policy === null || !isContextPolicy(policy.fields)) return []
-  const compiled = compiledContextPolicy(policy.fields)
+  const compiled = compiledContextPolicy(policy.fields, modelOf(reader, policy.project_id))
   const document = readQueryDocument(fields.query as string)
   if (!compiled.ok || !document.ok) return []
   const { nodes, relationships, filter, delete_nodes, delete_relationships } = document.value

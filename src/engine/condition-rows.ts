@@ -6,6 +6,7 @@ import { assert } from '../kernel/assert.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { bindQuery } from './bind/bind-query.ts'
 import type { BoundQuery, NamedSymbol, SlotKind } from './bind/bound.ts'
+import type { Definitions } from './bind/definitions.ts'
 import { type DialectName, dialects } from './bind/dialect.ts'
 import { pushDownWhere } from './bind/push-down-where.ts'
 import type { GraphCounts } from './plan/expand-order.ts'
@@ -24,6 +25,8 @@ export interface ConditionRowsInput {
   readonly dialect: DialectName
   /** The type of the node `subject`. The text must bind `subject`, and every WITH must keep it in scope. */
   readonly subjectType: string
+  /** The derived relationship types that the text can use; absent: none. */
+  readonly definitions?: Definitions
 }
 
 /** How a variable is held at the end of a text. A `value` can be anything, also an element. */
@@ -65,7 +68,7 @@ export function compileConditionRows(
   input: ConditionRowsInput,
   options: EngineOptions = defaultOptions,
 ): Result<FilterableCondition, readonly Diagnostic[]> {
-  const compiled = compileText(input.text, input.dialect, 'condition')
+  const compiled = compileText(input.text, input.dialect, 'condition', input.definitions)
   if (!compiled.ok) return compiled
   const { query, bound } = compiled.value
   const dropping = query.parts[0]!.clauses.find(
@@ -83,7 +86,9 @@ export function compileConditionRows(
     symbols: bound.symbols,
     withFilter(filter) {
       const whole =
-        filter === null ? ok(bound) : bindQuery(appendFilter(query, filter), dialects[input.dialect], 'condition')
+        filter === null
+          ? ok(bound)
+          : bindQuery(appendFilter(query, filter), dialects[input.dialect], 'condition', input.definitions)
       return whole.ok ? ok(new CompiledConditionRows(whole.value, input.subjectType, options)) : whole
     },
   })

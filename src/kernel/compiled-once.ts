@@ -16,3 +16,13 @@ export class CompiledOnce<Source extends object, Compiled> {
     return compiled
   }
 }
+
+/** As `CompiledOnce`, for a result that is made from two objects. */
+export class CompiledForPair<First extends object, Second extends object, Compiled> {
+  private readonly results = new CompiledOnce<First, CompiledOnce<Second, Compiled>>()
+
+  /** Returns the result for both. Calls `compile` the first time; if it throws, nothing is kept. */
+  get(first: First, second: Second, compile: () => Compiled): Compiled {
+    return this.results.get(first, () => new CompiledOnce()).get(second, compile)
+  }
+}

@@ -10,6 +10,7 @@ import {
   tagList,
 } from '../config/kind.ts'
 import { err, ok } from '../kernel/result.ts'
+import { modelOf } from '../model/stored-model.ts'
 import { locationIssues } from './compile-policy.ts'
 import { compiledContextPolicy, compiledDecisionPolicy } from './compiled-policies.ts'
 import { literalIssues } from './condition-findings.ts'
@@ -63,7 +64,7 @@ export function authorizationPolicies(
     jsonTexts: ['policy'],
     omittedInLists: ['policy'],
     filters: { type: { kbac: ({ fields }) => !isContextPolicy(fields), ciq: ({ fields }) => isContextPolicy(fields) } },
-    check(fields, { parent, current }) {
+    check(fields, { reader, parent, current }) {
       const json = parseDocument(fields.policy as string, 'policy')
       const stored = { tags: [], ...fields }
       if (fields.status === 'DRAFT') return ok({ fields: stored })
@@ -72,11 +73,12 @@ export function authorizationPolicies(
       // Earlier releases stored such policies.
       const refusedNow = isKept ? [] : [...policyLabelIssues(json.value), ...literalIssues(json.value)]
       if (refusedNow.length > 0) return err({ kind: 'invalid', issues: refusedNow })
+      const model = modelOf(reader, parent.id)
       if (isContextVersion(json.value)) {
-        const context = compiledContextPolicy(stored, json.value)
+        const context = compiledContextPolicy(stored, model, json.value)
         return context.ok ? ok({ fields: stored }) : err({ kind: 'invalid', issues: context.error })
       }
-      const compiled = compiledDecisionPolicy(stored, json.value)
+      const compiled = compiledDecisionPolicy(stored, model, json.value)
       if (!compiled.ok) return err({ kind: 'invalid', issues: compiled.error })
       const issues = locationIssues(compiled.value, new Set(locationsOf(parent)))
       return issues.length === 0 ? ok({ fields: stored }) : err({ kind: 'invalid', issues })

@@ -4,6 +4,7 @@
 import { validate } from '../config/validate.ts'
 import { compileConditionRows, type FilterableCondition } from '../engine/condition-rows.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import type { ProjectModel } from '../model/project-model.ts'
 import { type ContextDocument, contextDocument, contextVersion } from './context-document.ts'
 import { variablesOf } from './context-filter.ts'
 import { parseDocument } from './document-json.ts'
@@ -32,21 +33,32 @@ export interface ContextPolicy {
   readonly variables: FilterableCondition['variables']
 }
 
-/** Compiles the text of a context policy. Errors are issues for the author. */
-export function compileContextPolicy(text: string): Result<ContextPolicy, readonly string[]> {
+/** Compiles the text of a context policy. `model`: that of its project. Errors are issues for the author. */
+export function compileContextPolicy(
+  text: string,
+  model: ProjectModel | null = null,
+): Result<ContextPolicy, readonly string[]> {
   const json = parseDocument(text, 'policy')
-  return json.ok ? compileContextDocument(json.value) : json
+  return json.ok ? compileContextDocument(json.value, model) : json
 }
 
-/** Compiles a parsed context policy document. Errors are issues for the author. */
-export function compileContextDocument(json: unknown): Result<ContextPolicy, readonly string[]> {
+/** Compiles a parsed context policy document. `model`: that of its project. Errors are issues for the author. */
+export function compileContextDocument(
+  json: unknown,
+  model: ProjectModel | null = null,
+): Result<ContextPolicy, readonly string[]> {
   const versioned = withExecutedVersion(json)
   if (!versioned.ok) return versioned
   const read = validate(contextDocument, versioned.value, 'policy')
   if (!read.ok) return read
   const document = read.value
   const { cypher, token_filter } = document.condition
-  const pattern = compileConditionRows({ text: cypher, dialect: contextVersion, subjectType: document.subject.type })
+  const pattern = compileConditionRows({
+    text: cypher,
+    dialect: contextVersion,
+    subjectType: document.subject.type,
+    ...(model?.definitions != null && { definitions: model.definitions }),
+  })
   const tokenFilter = readPolicyFilter(token_filter, 'policy.condition.token_filter', false)
   const issues = [
     ...(pattern.ok ? [] : pattern.error.map((issue) => `policy.condition.cypher: ${formatDiagnostic(cypher, issue)}`)),

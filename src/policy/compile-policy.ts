@@ -3,6 +3,7 @@
 import { validate } from '../config/validate.ts'
 import { compileCondition, type PolicyCondition, platformParameters } from '../engine/conditions.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import type { ProjectModel } from '../model/project-model.ts'
 import { type DecisionDocument, type DecisionVersion, decisionDocument } from './decision-document.ts'
 import { parseDocument } from './document-json.ts'
 import { formatDiagnostic } from './format-diagnostic.ts'
@@ -48,14 +49,20 @@ export interface CompiledPolicy extends CompiledDocument {
 const CYPHER = 'policy.condition.cypher'
 const FILTER = 'policy.condition.filter'
 
-/** Compiles the text of a decision policy. Errors are issues for the author. */
-export function compileDecisionPolicy(text: string): Result<CompiledDocument, readonly string[]> {
+/** Compiles the text of a decision policy. `model`: that of its project. Errors are issues for the author. */
+export function compileDecisionPolicy(
+  text: string,
+  model: ProjectModel | null = null,
+): Result<CompiledDocument, readonly string[]> {
   const json = parseDocument(text, 'policy')
-  return json.ok ? compileDecisionDocument(json.value) : json
+  return json.ok ? compileDecisionDocument(json.value, model) : json
 }
 
-/** Compiles a parsed decision policy document. Errors are issues for the author. */
-export function compileDecisionDocument(json: unknown): Result<CompiledDocument, readonly string[]> {
+/** Compiles a parsed decision policy document. `model`: that of its project. Errors are issues for the author. */
+export function compileDecisionDocument(
+  json: unknown,
+  model: ProjectModel | null = null,
+): Result<CompiledDocument, readonly string[]> {
   const versioned = withExecutedVersion(json)
   if (!versioned.ok) return versioned
   const read = validate(decisionDocument, versioned.value, 'policy')
@@ -67,6 +74,7 @@ export function compileDecisionDocument(json: unknown): Result<CompiledDocument,
     dialect: version,
     subjectType: subject.type,
     resourceType: resource.type,
+    ...(model?.definitions != null && { definitions: model.definitions }),
   })
   const filter = readPolicyFilter(condition.filter, FILTER)
   const issues = [

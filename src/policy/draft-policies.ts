@@ -2,6 +2,8 @@
 // any text; one that does not compile is reported and grants nothing.
 import { type ConfigSource, projectsKind, type StoredDocument } from '../config/kind.ts'
 import { PerProjectCache } from '../config/per-project-cache.ts'
+import { CompiledForPair } from '../kernel/compiled-once.ts'
+import { modelOf, modelsKind, type StoredModel } from '../model/stored-model.ts'
 import { policiesKind } from './authorization-policy.ts'
 import { CompileBudget, type IndexOptions } from './compile-budget.ts'
 import type { CompiledPolicy } from './compile-policy.ts'
@@ -23,16 +25,18 @@ export interface BrokenDraft {
 
 /** Finds the policies of requests about drafts. */
 export class DraftPolicies {
+  private readonly documents: ConfigSource
   private readonly active: PolicyIndex
   private readonly options: IndexOptions
   private readonly drafts: PerProjectCache<readonly StoredDocument[]>
-  private readonly compiled = new WeakSet<StoredDocument['fields']>()
+  private readonly compiled = new CompiledForPair<StoredModel, StoredDocument['fields'], true>()
 
   /** `active`: the ACTIVE policies. `options`: as for `PolicyIndex`. */
   constructor(documents: ConfigSource, active: PolicyIndex, options: IndexOptions = {}) {
+    this.documents = documents
     this.active = active
     this.options = options
-    this.drafts = new PerProjectCache(documents, [policiesKind, projectsKind], (projectId) =>
+    this.drafts = new PerProjectCache(documents, [policiesKind, modelsKind, projectsKind], (projectId) =>
       documents
         .inScope(policiesKind, projectId)
         .filter(({ fields }) => fields.status === 'DRAFT' && !isContextPolicy(fields)),
@@ -111,13 +115,14 @@ export class DraftPolicies {
     })
   }
 
-  /** Compiled once for each revision. */
-  private compile({ fields }: StoredDocument, budget: CompileBudget) {
+  /** Compiled once for each revision and model. */
+  private compile({ project_id, fields }: StoredDocument, budget: CompileBudget) {
     const text = fields.policy as string
-    if (!this.compiled.has(fields)) {
-      budget.charge(text.length, fields, () => void compiledDecisionPolicy(fields))
-      this.compiled.add(fields)
-    }
-    return compiledDecisionPolicy(fields)
+    const model = modelOf(this.documents, project_id)
+    this.compiled.get(model, fields, () => {
+      budget.charge(text.length, fields, () => void compiledDecisionPolicy(fields, model))
+      return true
+    })
+    return compiledDecisionPolicy(fields, model)
   }
 }

@@ -7,7 +7,7 @@ import { readGraph } from '../engine/read-graph.ts'
 import type { GraphStore } from '../engine/store.ts'
 import { type NamedSymbol, UnknownSymbols, unknownSymbolWarnings } from '../engine/unknown-symbols.ts'
 import { ThrownServiceError } from '../kernel/errors.ts'
-
+import { modelOf, type StoredModel } from '../model/stored-model.ts'
 import { callerChoices } from './caller-identity.ts'
 import type { ContextPolicy } from './compile-context.ts'
 import { compiledContextPolicy, compiledDecisionPolicy } from './compiled-policies.ts'
@@ -52,28 +52,31 @@ export async function nameWarnings(
 
 /** Returns the warnings of the kind of policies. `names`: the graphs whose names a stored policy is compared with. */
 export function policyWarningsBy(names: NameSource): NonNullable<ConfigKind['warnings']> {
-  return (document) => nameWarnings(names, document.project_id, (unknown) => policyWarnings(document, unknown))
+  return (document, reader) =>
+    nameWarnings(names, document.project_id, (unknown) =>
+      policyWarnings(document, modelOf(reader, document.project_id), unknown),
+    )
 }
 
 /** The warnings about a stored policy; none for a DRAFT that does not compile. */
-function policyWarnings({ fields }: StoredDocument, unknown: UnknownSymbols): readonly string[] {
+function policyWarnings({ fields }: StoredDocument, model: StoredModel, unknown: UnknownSymbols): readonly string[] {
   const json = parseDocument(fields.policy as string, 'policy')
   if (!json.ok) return []
   const others = [
     ...findingsIn(json.value, 'open-exclusion', openExclusionsIn),
-    ...identityWarnings(fields, json.value),
+    ...identityWarnings(fields, model, json.value),
   ]
   if (!unknown.isMeaningful) return others
   const names = isContextVersion(json.value)
-    ? contextPolicyWarnings(fields, json.value, unknown)
-    : decisionPolicyWarnings(fields, json.value, unknown)
+    ? contextPolicyWarnings(fields, model, json.value, unknown)
+    : decisionPolicyWarnings(fields, model, json.value, unknown)
   return [...others, ...names]
 }
 
 /** Warnings about a context policy whose subject the caller chooses. They need no data. */
-function identityWarnings(fields: DocumentFields, json: unknown): string[] {
+function identityWarnings(fields: DocumentFields, model: StoredModel, json: unknown): string[] {
   if (!isContextVersion(json)) return []
-  const compiled = compiledContextPolicy(fields, json)
+  const compiled = compiledContextPolicy(fields, model, json)
   if (!compiled.ok) return []
   const { cypher } = compiled.value.document.condition
   return callerChoices(compiled.value).map(({ at, message }) => {
@@ -86,8 +89,13 @@ function identityWarnings(fields: DocumentFields, json: unknown): string[] {
   })
 }
 
-function decisionPolicyWarnings(fields: DocumentFields, json: unknown, unknown: UnknownSymbols): readonly string[] {
-  const compiled = compiledDecisionPolicy(fields, json)
+function decisionPolicyWarnings(
+  fields: DocumentFields,
+  model: StoredModel,
+  json: unknown,
+  unknown: UnknownSymbols,
+): readonly string[] {
+  const compiled = compiledDecisionPolicy(fields, model, json)
   if (!compiled.ok) return []
   const { subjectType, resourceType, condition, document } = compiled.value
   return [
@@ -97,8 +105,13 @@ function decisionPolicyWarnings(fields: DocumentFields, json: unknown, unknown: 
   ]
 }
 
-function contextPolicyWarnings(fields: DocumentFields, json: unknown, unknown: UnknownSymbols): readonly string[] {
-  const compiled = compiledContextPolicy(fields, json)
+function contextPolicyWarnings(
+  fields: DocumentFields,
+  model: StoredModel,
+  json: unknown,
+  unknown: UnknownSymbols,
+): readonly string[] {
+  const compiled = compiledContextPolicy(fields, model, json)
   if (!compiled.ok) return []
   const policy = compiled.value
   const { subject, condition, allowed_reads, allowed_upserts, allowed_deletes } = policy.document

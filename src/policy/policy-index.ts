@@ -4,8 +4,9 @@
 import { type ConfigSource, projectsKind, type StoredDocument } from '../config/kind.ts'
 import { PerProjectCache } from '../config/per-project-cache.ts'
 import type { GraphDependencies } from '../engine/conditions.ts'
-import { CompiledOnce } from '../kernel/compiled-once.ts'
+import { CompiledForPair } from '../kernel/compiled-once.ts'
 import { LaneRequiredError } from '../kernel/request/lane-required.ts'
+import { modelOf, modelsKind, type StoredModel } from '../model/stored-model.ts'
 import { policiesKind } from './authorization-policy.ts'
 import { CompileBudget, type IndexOptions } from './compile-budget.ts'
 import type { CompiledPolicy } from './compile-policy.ts'
@@ -41,8 +42,8 @@ export class PolicyIndex {
   private readonly documents: ConfigSource
   private readonly report: (line: string) => void
   private readonly options: IndexOptions
-  /** Compiled policies by stored document, which is never changed; null if it does not compile any more. */
-  private readonly policies = new CompiledOnce<StoredDocument, CompiledPolicy | null>()
+  /** Compiled policies by model and stored document, which are never changed; null if it does not compile any more. */
+  private readonly policies = new CompiledForPair<StoredModel, StoredDocument, CompiledPolicy | null>()
   private readonly indexes: PerProjectCache<ProjectPolicyIndex>
 
   /**
@@ -53,7 +54,7 @@ export class PolicyIndex {
     this.documents = documents
     this.report = report
     this.options = options
-    this.indexes = new PerProjectCache(documents, [policiesKind], (projectId) => this.fill(projectId))
+    this.indexes = new PerProjectCache(documents, [policiesKind, modelsKind], (projectId) => this.fill(projectId))
   }
 
   /**
@@ -150,14 +151,15 @@ export class PolicyIndex {
   }
 
   private compiledFrom(document: StoredDocument, budget: CompileBudget): CompiledPolicy | null {
-    return this.policies.get(document, () => {
+    const model = modelOf(this.documents, document.project_id)
+    return this.policies.get(model, document, () => {
       budget.charge(textOf(document).length, document, () => this.compiledFrom(document, new CompileBudget()))
-      return this.compilePolicy(document)
+      return this.compilePolicy(document, model)
     })
   }
 
-  private compilePolicy(document: StoredDocument): CompiledPolicy | null {
-    const compiled = compiledDecisionPolicy(document.fields)
+  private compilePolicy(document: StoredDocument, model: StoredModel): CompiledPolicy | null {
+    const compiled = compiledDecisionPolicy(document.fields, model)
     // It compiled when it was stored, so the language has changed since.
     if (!compiled.ok) {
       this.report(

@@ -10,6 +10,7 @@ import { tokenIntrospectsKind } from '../identity/token-introspect.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import type { CommitSignal, CommitSubscription } from '../kernel/folder/commit-signal.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import { modelsKind } from '../model/stored-model.ts'
 import type { WatchedDecisions, WatchRequest, WatchStreams } from '../pdp/watch-schema.ts'
 import { policiesKind } from '../policy/authorization-policy.ts'
 import { activeDecisionHeader, type PolicyIndex } from '../policy/policy-index.ts'
@@ -499,6 +500,9 @@ function decisionsOfChange({ before, after }: DocumentChange): readonly WatchedD
       })
     // Which node a token stands for.
     case tokenIntrospectsKind:
+      return null
+    // What the relationships of policies stand for.
+    case modelsKind:
       return null
     // The locations that policies name.
     case projectsKind:

@@ -18,6 +18,7 @@ const engineEntryPoints = [
   'src/engine/graph.ts',
   'src/engine/conditions.ts',
   'src/engine/condition-rows.ts',
+  'src/engine/definitions/uses.ts',
   'src/engine/store.ts',
   'src/engine/errors.ts',
   'src/engine/impossible-literals.ts',
@@ -314,7 +315,7 @@ export const layerRules: readonly LayerRule[] = [
       'src/model/',
       'src/kernel/',
       'src/config/kind.ts',
-      'src/engine/definitions/model.ts',
+      'src/engine/definitions/',
       'grammar/diagnostic.ts',
       'zod',
     ],
@@ -958,6 +959,7 @@ export const layerRules: readonly LayerRule[] = [
       'src/engine/conditions.ts',
       'src/engine/store.ts',
       'src/identity/token-introspect.ts',
+      'src/model/stored-model.ts',
       'src/ops/log-follower.ts',
       'src/pdp/decision-stream-schema.ts',
       'src/pdp/watch-schema.ts',
@@ -1262,6 +1264,7 @@ export const layerRules: readonly LayerRule[] = [
       'src/lanes/lane-pool.ts',
       'src/matching/',
       'src/mcp/',
+      'src/model/model-kind.ts',
       'src/operator/operator-answers.ts',
       'src/operator/service-status.ts',
       'src/ops/',
@@ -1809,8 +1812,6 @@ export const entryPoints: readonly string[] = [
 export const testOnlyFiles: readonly string[] = [
   // records, keys, both directions, labels, index and counts of a store agree
   'src/store/integrity/check-graph.ts',
-  // the kind `model` follows in the next change
-  'src/model/project-model.ts',
 ]
 
 /** Only the wiring may import these files, even if another rule allows it. */

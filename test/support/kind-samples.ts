@@ -50,6 +50,9 @@ export const contextPolicy = JSON.stringify({
   allowed_reads: { nodes: ['car.external_id', 'car.property.plate', 'subject.external_id'], relationships: ['r'] },
 })
 
+/** No policy of the samples uses the definition. */
+const model = 'DEFINE (p:Person)-[:keeps]->(c:Car) AS { MATCH (p)-[:HOLDS]->(c) }'
+
 const contextQuery = JSON.stringify({ nodes: ['car.external_id', 'car.property.plate'], relationships: ['r'] })
 
 const broker = { brokers: ['broker-1:9092'], topic: 'events', username: 'sink', password: 'broker-secret-1' }
@@ -169,6 +172,25 @@ export const samples: Readonly<Record<string, Sample>> = {
       [{ public_key_jwk: { kty: 'oct', k: 'AAAA' } }, ['public_key_jwk: expected a public key']],
       [{ public_key_jwk: '{}', public_key_pem: 'x' }, ['public_key_pem: cannot be combined with `public_key_jwk`']],
     ],
+  },
+  models: {
+    body: ({ project }) => ({ project_id: project, model }),
+    reads: () => ({ model }),
+    change: {
+      body: { model: model.replace('HOLDS', 'KEEPS') },
+      reads: { model: model.replace('HOLDS', 'KEEPS') },
+    },
+    refused: [
+      [{ model: undefined }, [`model: ${found('string')}`]],
+      [{ model: '' }, ['model: expected at least 1 character']],
+      [
+        { model: 'DEFINE (p:Person)-[:keeps]->(p:Car) AS { MATCH (p)-[:OWNS]->(p) }' },
+        [
+          'model: line 1, column 29: the two ends of a definition need different variables\nDEFINE (p:Person)-[:keeps]->(p:Car) AS { MATCH (p)-[:OWNS]->(p) }\n                            ^^^^^^^',
+        ],
+      ],
+    ],
+    heavy: ['model'],
   },
   'authorization-policies': {
     body: ({ project }) => ({ project_id: project, policy: decisionPolicy, status: 'ACTIVE', tags: ['fleet'] }),

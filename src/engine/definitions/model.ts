@@ -179,6 +179,14 @@ export class CompiledModel implements Definitions {
     return [...this.definitions.keys()]
   }
 
+  /** The definitions that name one of these relationship types, each with the first name. */
+  usersOf(types: ReadonlySet<string>): readonly { readonly definition: string; readonly type: string }[] {
+    return [...this.texts].flatMap(([definition, { definition: text }]) => {
+      const [use] = usesIn(text.body, (name) => types.has(name))
+      return use === undefined ? [] : [{ definition, type: use.type.name }]
+    })
+  }
+
   has(name: string): boolean {
     return this.definitions.has(name)
   }

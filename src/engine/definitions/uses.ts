@@ -1,6 +1,7 @@
 // Which definitions a definition uses, and whether more pairs of the used one can only add pairs. If they could also remove pairs, as
 // under NOT, in COUNT or in OPTIONAL MATCH, the used definition must be complete before, so it must not depend on its user.
 import type { LabelName, Query } from '../../../grammar/ast.ts'
+import { parse } from '../../../grammar/index.ts'
 import { labelNames } from '../bind/bind-labels.ts'
 
 /** One place at which a body names another definition. */
@@ -8,6 +9,12 @@ export interface DefinitionUse {
   readonly type: LabelName
   /** Whether more pairs of the used definition never remove a pair. */
   readonly isMonotone: boolean
+}
+
+/** The first relationship type of a text, among these, that a pattern of it names; null: none, or the text is no query. */
+export function typeNamedIn(text: string, types: ReadonlySet<string>): string | null {
+  const parsed = parse(text)
+  return parsed.ok ? (usesIn(parsed.query, (name) => types.has(name))[0]?.type.name ?? null) : null
 }
 
 /** The places at which the body names one of the definitions. */

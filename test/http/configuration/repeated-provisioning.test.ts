@@ -48,6 +48,7 @@ const steps: readonly ProvisioningStep[] = [
   'applications',
   'application-agents',
   'token-introspects',
+  'models',
   'authorization-policies',
   'knowledge-queries',
   'external-data-resolvers',

@@ -8,6 +8,7 @@ import { compileStoredQuery } from '../../../src/context-query/compile-query.ts'
 import { runWrites } from '../../../src/context-query/run-writes.ts'
 import type { RecordData } from '../../../src/context-query/schema.ts'
 import type { WriteBatch } from '../../../src/engine/store.ts'
+import { noModel } from '../../../src/model/stored-model.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../../src/store/graph/environment.ts'
 import { Random, testSeed } from '../../generate/random.ts'
 import {
@@ -70,6 +71,7 @@ async function call(graph: LmdbEnvironment, one: RepeatedUpsert): Promise<CallOu
   const compiled = compileStoredQuery(
     stored({ query: JSON.stringify(queryOf(one)) }),
     stored({ policy: JSON.stringify(policyOf(one)), status: 'ACTIVE' }),
+    noModel,
   )
   if (!compiled.ok) throw new Error(compiled.error.issue)
   const bound = compiled.value.writes?.bind(new Map())

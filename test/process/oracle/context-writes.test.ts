@@ -7,6 +7,7 @@ import { compileStoredQuery } from '../../../src/context-query/compile-query.ts'
 import { runWrites } from '../../../src/context-query/run-writes.ts'
 import { createChunk, type GraphStore } from '../../../src/engine/store.ts'
 import { fromJson } from '../../../src/engine/value/json-conversion.ts'
+import { noModel } from '../../../src/model/stored-model.ts'
 import type { BoundParameters } from '../../../src/policy/value-reference.ts'
 import { openEnvironment } from '../../../src/store/graph/environment.ts'
 import { Random, testSeed } from '../../generate/random.ts'
@@ -177,6 +178,7 @@ async function tried(
   const compiled = compileStoredQuery(
     stored({ query: JSON.stringify(query) }),
     stored({ policy: JSON.stringify(documentOf(policy)), status: 'ACTIVE' }),
+    noModel,
   )
   if (!compiled.ok) return 'refused when stored'
   if (compiled.value.writes === null) return 'no change'

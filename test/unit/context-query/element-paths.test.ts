@@ -7,6 +7,7 @@ import { RecordContext } from '../../../src/context-query/record-context.ts'
 import { ResponseBudget } from '../../../src/context-query/response-budget.ts'
 import { unlimitedBudget } from '../../../src/engine/budget.ts'
 import { Budget } from '../../../src/engine/conditions.ts'
+import { noModel } from '../../../src/model/stored-model.ts'
 import { compileContextDocument } from '../../../src/policy/compile-context.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../../src/store/graph/environment.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
@@ -54,6 +55,7 @@ function compiled(policy: object, query: object): CompiledQuery | string {
   const result = compileStoredQuery(
     stored({ query: JSON.stringify(query) }),
     stored({ policy: JSON.stringify(policy), status: 'ACTIVE' }),
+    noModel,
   )
   return result.ok ? result.value : result.error.issue
 }

@@ -3,6 +3,7 @@ import type { StoredDocument } from '../../../src/config/kind.ts'
 import { type CompiledQuery, compileStoredQuery } from '../../../src/context-query/compile-query.ts'
 import { runWrites } from '../../../src/context-query/run-writes.ts'
 import type { GraphStore, OpenSnapshot, WriteBatch } from '../../../src/engine/store.ts'
+import { noModel } from '../../../src/model/stored-model.ts'
 import { type LmdbEnvironment, openEnvironment } from '../../../src/store/graph/environment.ts'
 import { checkProxies } from '../../../src/store/tenancy/check-proxies.ts'
 import { ConstituentStore, flagConstituents } from '../../../src/store/tenancy/composite.ts'
@@ -28,6 +29,7 @@ function compiled(more: object = {}, condition: object = policy.condition): Comp
   const result = compileStoredQuery(
     stored({ query: JSON.stringify({ ...query, ...more }) }),
     stored({ policy: JSON.stringify({ ...policy, condition }) }),
+    noModel,
   )
   if (!result.ok) throw new Error(result.error.issue)
   return result.value

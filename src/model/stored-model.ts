@@ -1,0 +1,35 @@
+// The model of a project in its stored configuration, compiled once for each stored revision.
+import { renderDiagnostic } from '../../grammar/diagnostic.ts'
+import type { ConfigReader, DocumentFields } from '../config/kind.ts'
+import { CompiledOnce } from '../kernel/compiled-once.ts'
+import { err, ok, type Result } from '../kernel/result.ts'
+import { compileModel, type ProjectModel } from './project-model.ts'
+
+/** Name of the kind. */
+export const modelsKind = 'models'
+
+/**
+ * What the texts of a project are compiled with: its model, or null if it has none. An error, with the issues of the model, makes each of
+ * these texts fail: without the definitions, a text could mean another thing. One object for each stored revision.
+ */
+export type StoredModel = Result<ProjectModel | null, readonly string[]>
+
+/** Of a project without a model. */
+export const noModel: StoredModel = ok(null)
+
+const compiled = new CompiledOnce<DocumentFields, StoredModel>()
+
+/** The compiled model of stored fields. Issues are for the author: each has the path, the line and the column. */
+export function compiledModel(fields: DocumentFields): StoredModel {
+  return compiled.get(fields, ({ model }) => {
+    const text = model as string
+    const result = compileModel(text)
+    return result.ok ? result : err(result.error.map((issue) => `model: ${renderDiagnostic(text, issue)}`))
+  })
+}
+
+/** The model of a project. */
+export function modelOf(reader: ConfigReader, projectId: string): StoredModel {
+  const [document] = reader.inScope(modelsKind, projectId)
+  return document === undefined ? noModel : compiledModel(document.fields)
+}

@@ -1,0 +1,54 @@
+// What a change of a project's model breaks: policies that would no longer compile, and uses of definitions that it removes.
+import type { ConfigReader } from '../config/kind.ts'
+import { typeNamedIn } from '../engine/definitions/uses.ts'
+import { isJsonObject } from '../kernel/json/json-kind.ts'
+import type { StoredModel } from '../model/stored-model.ts'
+import { policiesKind } from './authorization-policy.ts'
+import { compiledContextPolicy, compiledDecisionPolicy } from './compiled-policies.ts'
+import { parseDocument } from './document-json.ts'
+import { isContextPolicy } from './policy-header.ts'
+
+/** An issue for each definition and each stored policy that forbids the change; empty: the change may be stored. */
+export function modelConsequences(
+  reader: ConfigReader,
+  projectId: string,
+  before: StoredModel,
+  after: StoredModel,
+): readonly string[] {
+  const defined = new Set(namesOf(after))
+  const removed = new Set(namesOf(before).filter((name) => !defined.has(name)))
+  const names = [...defined, ...removed]
+  const users = after.ok ? (after.value?.definitions?.usersOf(removed) ?? []) : []
+  const policies = reader.inScope(policiesKind, projectId).flatMap(({ name, fields }) => {
+    const text = fields.policy as string
+    if (fields.status === 'DRAFT' || !mayName(text, names)) return []
+    const type = removed.size === 0 ? null : typeNamedIn(cypherOf(text), removed)
+    if (type !== null) return [removedIssue(`the authorization policy \`${name}\``, type)]
+    const compile = isContextPolicy(fields) ? compiledContextPolicy : compiledDecisionPolicy
+    const compiled = compile(fields, after)
+    // One that does not compile with the present model either is no reason to keep it.
+    if (compiled.ok || !compile(fields, before).ok) return []
+    return [`the authorization policy \`${name}\` would not compile: ${compiled.error[0] ?? ''}`]
+  })
+  return [...users.map(({ definition, type }) => removedIssue(`the definition \`${definition}\``, type)), ...policies]
+}
+
+function removedIssue(user: string, type: string): string {
+  return `${user} uses the definition \`${type}\`, which the change removes: change it first, or in the same apply`
+}
+
+function namesOf(model: StoredModel): readonly string[] {
+  return model.ok ? (model.value?.definitions?.names ?? []) : []
+}
+
+/** Whether a text may name one of the relationship types. A name may be written with escapes, which are not decoded here. */
+function mayName(text: string, names: readonly string[]): boolean {
+  return text.includes('\\') || names.some((name) => name.includes('`') || text.includes(name))
+}
+
+function cypherOf(policy: string): string {
+  const json = parseDocument(policy, 'policy')
+  const condition = json.ok && isJsonObject(json.value) ? json.value.condition : undefined
+  const cypher = isJsonObject(condition) ? condition.cypher : undefined
+  return typeof cypher === 'string' ? cypher : ''
+}
