@@ -1,4 +1,5 @@
 // Prints the events of a Kafka topic. Checks each payload against the schema of its event type.
+//   npm run reference
 //   KAFKA=localhost:9092 TOPIC=events npx bun examples/kafka-consumer/consumer.mjs
 import { readFileSync } from 'node:fs'
 import { Consumer } from '@platformatic/kafka'
@@ -6,7 +7,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 
 const { messages } = JSON.parse(
-  readFileSync(new URL('../../data/events.asyncapi.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../../dist/reference/events.asyncapi.json', import.meta.url), 'utf8'),
 ).components
 const ajv = formats(new Ajv2020({ strict: false }))
 const validators = new Map(Object.entries(messages).map(([type, { payload }]) => [type, ajv.compile(payload)]))

@@ -1,5 +1,5 @@
 // The table of event types: for each type its payload, the keys that routes can filter by, its subject, and what produces it.
-// docs/reference/events.md and data/events.asyncapi.json are generated from it.
+// docs/reference/events.md and the AsyncAPI description (`npm run reference`) are generated from it.
 import { z } from 'zod'
 import { credentialKinds } from '../kernel/request/request-audit.ts'
 

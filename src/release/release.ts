@@ -44,6 +44,7 @@ const write = (name: string, content: string | Uint8Array): void => writeFileSyn
 await run([process.execPath, join('src', 'release', 'build-package.ts')])
 await run(['npm', 'pack', '--silent', '--ignore-scripts', '--pack-destination', folder])
 write(`${LIBRARY_PACKAGE}-${version}.tgz`, await libraryPackage(timeMs))
+await run([process.execPath, join('test', 'generate', 'reference-files.ts'), folder])
 const inside = await packagesInside()
 const licences = licenceTexts(inside)
 write('THIRD-PARTY-LICENSES.txt', licences)

@@ -160,7 +160,7 @@ export const parts: readonly Part[] = [
       'test/support/counterparts/**',
     ],
   },
-  stressWith('install_broker_tools', 'kafka-consumer', 15, ['src/events/**', 'data/events.asyncapi.json']),
+  stressWith('install_broker_tools', 'kafka-consumer', 15, ['src/events/**', 'test/docs/asyncapi.ts']),
   stressWith('install_database_tools', 'database-faults', 35, [...neo4j, 'test/stress/database-fault*.ts']),
   stress('differential', 80, [...language, 'src/policy/**', 'test/generate/**', 'test/oracle/**']),
   stress('definitions', 30, [...language, 'test/generate/**', 'test/oracle/**']),

@@ -14,7 +14,7 @@ type PayloadSchema = Readonly<Record<string, unknown>>
 /** The sections of the page after its first paragraph. */
 export function eventSections(note: string): string[] {
   return [
-    `${note} [data/events.asyncapi.json](../../data/events.asyncapi.json) describes the same events as AsyncAPI 3, with a JSON Schema of each payload. ` +
+    `${note} The file \`events.asyncapi.json\` of a release describes the same events as AsyncAPI 3, with a JSON Schema of each payload; \`npm run reference\` writes it to \`dist/reference\`. ` +
       'Why events work as they do: [decision record 0033](../decisions/0033-events.md).',
     'An event sink (`/configs/v1/event-sinks`) has providers and routes. A route names an event type, or the beginning of types with `*` at the end, and conditions ' +
       'on the context of the event. Routes are tried in order; an event is sent to the provider of each route that matches, once, until a matching route has ' +

@@ -171,7 +171,6 @@ function cypherPage(): string {
     .replace(/<!-- sample -->\n\n```\n/, '```text\n')
     .replace(/<!-- \/?\w+ -->\n*/g, '')
     .replaceAll('](../', '](../../')
-    .replaceAll('](diagrams.html)', '](../../grammar/diagrams.html)')
 }
 
 function errorsPage(): string {

@@ -1,8 +1,8 @@
-// `npm run pictures`: takes the pictures of the console in docs/pictures, from the demo, with chromium. With arguments, only those
-// whose names begin with one of them.
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+// `npm run pictures`: takes pictures of the console in dist/pictures, from the demo, with chromium, and renews those in docs/pictures.
+// With arguments, only those whose names begin with one of them.
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { createApp } from '../../src/app.ts'
 import { demoLines } from '../../src/cli/serve/serve.ts'
@@ -11,7 +11,10 @@ import { defaultSettings } from '../../src/settings.ts'
 import { openBrowser, openConsole } from '../support/console-browser.ts'
 import { fillLogs } from './console-picture-data.ts'
 
-const folder = join(import.meta.dirname, '..', '..', 'docs', 'pictures')
+const top = join(import.meta.dirname, '..', '..')
+const folder = join(top, 'dist', 'pictures')
+/** The pictures that the documentation shows; those of other sizes and colours are for a look before a change. */
+const shown = readdirSync(join(top, 'docs', 'pictures'))
 mkdirSync(folder, { recursive: true })
 
 const desktop = { viewport: { width: 1280, height: 1100 } }
@@ -286,7 +289,9 @@ try {
     // A picture of the graph is as high as the screen.
     if (name.endsWith('-phone') && !name.startsWith('console-graph')) await fitHeight(page)
     await page.waitForTimeout(300)
-    await page.screenshot({ path: join(folder, `${name}.png`) })
+    const path = join(folder, `${name}.png`)
+    await page.screenshot({ path })
+    if (shown.includes(basename(path))) copyFileSync(path, join(top, 'docs', 'pictures', basename(path)))
     if (complaints.length > 0) throw new Error(complaints.join('\n'))
     await close()
     console.log(name)

@@ -1,13 +1,10 @@
 // The page of railroad diagrams: one for each parser rule, from the productions that run. The page is self-contained
 // and loads nothing.
 
-import { join } from 'node:path'
 import type { ISerializedGast } from 'chevrotain'
 import { keywords } from '../../grammar/tokens.ts'
 import { AnalysedParser } from '../support/analysed-parser.ts'
 import { box, choice, type DiagramPiece, optional, repeated, sequence, svg } from './railroad.ts'
-
-export const diagramsPath = join(import.meta.dirname, '..', '..', 'grammar', 'diagrams.html')
 
 /** The forms of a serialised production that are read here. */
 interface Production {

@@ -1,4 +1,4 @@
-// The language page and the diagrams, generated from the tables of the code and the examples. Text between the markers
+// The language page, generated from the tables of the code and the examples. Text between the markers
 // of grammar/README.md is generated, the rest is written by hand.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

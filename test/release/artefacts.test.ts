@@ -31,6 +31,7 @@ test('SHA256SUMS lists every file with its sum', () => {
   const lines = read('SHA256SUMS').trim().split('\n')
   const names = readdirSync(releaseFolder).filter((name) => name !== 'SHA256SUMS')
   expect(lines.map((line) => line.slice(66)).sort()).toEqual(names.sort())
+  expect(names).toEqual(expect.arrayContaining(['events.asyncapi.json', 'grammar-diagrams.html']))
   for (const line of lines) {
     const sum = createHash('sha256')
       .update(readFileSync(join(releaseFolder, line.slice(66))))

@@ -1,6 +1,7 @@
 // The example `examples/kafka-consumer` against Apache Kafka: a served folder whose dispatcher sends to the broker, and the consumer
 // as a process of its own. Skips if Kafka cannot be installed.
 //   bun test/stress/kafka-consumer.ts [--nodes 500]
+import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,6 +19,8 @@ const folder = mkdtempSync(join(tmpdir(), 'verdigraph-consumer-'))
 const nodes = numberAfter('--nodes', 500)
 
 async function check(): Promise<string[]> {
+  // The consumer reads the schemas of the events from there.
+  execFileSync('npm', ['run', '--silent', 'reference'])
   const broker = await prepareKafka(join(folder, 'kafka'))
   await broker.start()
   try {
