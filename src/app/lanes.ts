@@ -8,6 +8,7 @@ import { LanePool } from '../lanes/lane-pool.ts'
 import { firstLaneNumber } from '../processes/child-kinds.ts'
 import type { Settings } from '../settings.ts'
 import type { Platform } from './open-store.ts'
+import type { AppOverrides } from './overrides.ts'
 
 /** The path of a Unix socket has at most 108 bytes with the terminator (`sun_path`; 104 on macOS). */
 const SOCKET_PATH_MAX = 100
@@ -18,7 +19,6 @@ const START_MAX_MS = 30_000
  * Creates the lane pool of a serving process. Throws the error of the system if the socket folder cannot be created.
  * @param command The command line that starts a lane.
  * @param onStart Called before each start of a lane.
- * @param startMaxMs See `LanePoolOptions.startMaxMs`.
  */
 export function createLanePool(
   {
@@ -28,14 +28,15 @@ export function createLanePool(
   }: Platform,
   command: readonly string[],
   onStart: () => void,
-  startMaxMs: number = START_MAX_MS,
+  { laneStartMaxMs = START_MAX_MS, supervision }: Pick<AppOverrides, 'laneStartMaxMs' | 'supervision'>,
 ): LanePool {
   const sockets = socketFolder(settings.dataDir)
   const lanes = new LanePool({
     lanesMax: settings.lanes,
     queueMax: settings.laneQueueMax,
     waitMs: settings.laneWaitMs,
-    startMaxMs,
+    startMaxMs: laneStartMaxMs,
+    ...(supervision !== undefined && { pingMs: supervision.pingMs }),
     memoryBytesMax: settings.laneMemoryMax,
     command,
     // A lane behaves like this process, but it does not listen on a port and has no lanes of its own.

@@ -59,8 +59,8 @@ export function openProcesses(
   if (eventDelivery !== undefined)
     stack.adopt(createEventDispatcher(platform, events, eventDelivery.random), (running) => running.close()).start()
   // Lanes write, so they take over the jobs that write. This process stays free to answer.
-  const { laneCommand = [], laneStartMaxMs } = overrides
-  const lanes = inlineMs !== null ? createLanePool(platform, laneCommand, () => jobs.handOver(), laneStartMaxMs) : null
+  const { laneCommand = [] } = overrides
+  const lanes = inlineMs !== null ? createLanePool(platform, laneCommand, () => jobs.handOver(), overrides) : null
   if (lanes !== null) stack.defer(() => lanes.close(settings.drainMs))
   return { shipping, background, trust, entityMatching, matching, lanes }
 }

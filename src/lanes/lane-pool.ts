@@ -32,6 +32,8 @@ export interface LanePoolOptions {
    * the machine may be slow.
    */
   readonly startMaxMs: number
+  /** How often a lane is asked whether it answers, milliseconds. For tests. Absent: that of `ChildProcess.watch`. */
+  readonly pingMs?: number
   /** An idle lane with more memory than this is replaced, bytes. */
   readonly memoryBytesMax: number
   /** The command line of a lane. */
@@ -160,7 +162,7 @@ export class LanePool implements LaneRunner {
   }
 
   /**
-   * Checks the idle lanes; a lane with requests is supervised by their time limits. A lane that does not answer within `timeoutMs` is
+   * Checks the idle lanes, for the watchdog of the service manager. A lane that does not answer within `timeoutMs` is
    * killed and replaced. Resolves with whether all of them answered.
    */
   async check(timeoutMs: number): Promise<boolean> {
@@ -228,7 +230,7 @@ export class LanePool implements LaneRunner {
   }
 
   private start(): void {
-    const { firstNumber, command, settings, proof, socketOf, onStart } = this.options
+    const { firstNumber, command, settings, proof, pingMs, socketOf, onStart } = this.options
     onStart()
     let number = firstNumber
     while (this.lanes.has(number)) number += 1
@@ -248,6 +250,7 @@ export class LanePool implements LaneRunner {
       responses: 0,
     }
     lane.startTimer.unref()
+    lane.process.watch(Number.POSITIVE_INFINITY, pingMs)
     this.lanes.set(number, lane)
   }
 

@@ -19,6 +19,8 @@ interface ChildProperties {
   readonly stopMs: number
   /** A watched process that has missed so many pings in a row hangs. On a busy machine one that works may miss some. Absent: `MISSED_MAX`. */
   readonly missedMax?: number
+  /** True: its work may keep it from answering, and has time limits. It hangs only while it uses no processor time either. */
+  readonly isComputing?: boolean
 }
 
 /** A minute. */
@@ -36,7 +38,7 @@ export const childKinds: Readonly<Record<ChildKind, ChildProperties>> = {
   // It ships the last changes. The next start ships the others.
   shipper: { label: 'the process that ships changes', niceness: NICENESS, oomScore: 150, stopMs: 3000 },
   // It writes its responses.
-  lane: { label: 'a lane', niceness: NICENESS, oomScore: 200, stopMs: 5000 },
+  lane: { label: 'a lane', niceness: NICENESS, oomScore: 200, stopMs: 5000, isComputing: true },
   // It ends its step. Its memory grows with the nodes. The background process starts it: 250 more than a serving process.
   matcher: { label: 'the entity matching process', niceness: NICENESS, oomScore: 150, stopMs: 3000 },
   // Its backup is then interrupted. To flush a large copy to a slow disk takes minutes, in which it answers nothing.

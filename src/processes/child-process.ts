@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { type ChildKind, childKinds, MISSED_MAX } from './child-kinds.ts'
 import { childOomScore, OomWatch } from './oom-kills.ts'
+import { processorTicks } from './processor-ticks.ts'
 import { type ChildReport, childExits, type ParentOrder } from './protocol.ts'
 
 /** How often a watched process is asked whether it answers, milliseconds. */
@@ -104,14 +105,21 @@ export class ChildProcess<Task, Command = never, Event = never> {
   }
 
   /**
-   * From now on the process is killed when it hangs: it does not open within `startingMax` pings, or misses as many in a row as its kind may.
+   * From now on the process is killed when it hangs: it does not open within `startingMax` pings (infinity: its parent limits that), or misses
+   * as many in a row as its kind may.
    * Counts ticks and not time: after the machine, or this process, was suspended, the process has time to answer. `pingMs`: for tests.
    */
   watch(startingMax = 2 * MISSED_MAX, pingMs = PING_MS): void {
-    const { missedMax = MISSED_MAX } = childKinds[this.options.kind]
+    const { missedMax = MISSED_MAX, isComputing = false } = childKinds[this.options.kind]
     let missed = 0
     let wasOpen = false
+    let usedTicks: number | null = null
     const timer = setInterval(() => {
+      if (isComputing && missed > 0) {
+        const ticks = processorTicks(this.pid)
+        if (ticks === null || ticks !== usedTicks) missed = 0
+        usedTicks = ticks
+      }
       if (this.isOpen && !wasOpen) {
         wasOpen = true
         missed = 0

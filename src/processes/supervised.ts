@@ -10,12 +10,12 @@ import { RestartDelay } from './restart-delay.ts'
 const STARTING_MAX = 2 * MISSED_MAX
 const STARTING_LIMIT_MAX = 10 * MISSED_MAX
 
-/** Replacements of the supervision of the background process, the matcher, the shipper and backup jobs. */
+/** Replacements of the supervision of lanes, the background process, the matcher, the shipper and backup jobs. */
 export interface SupervisionOverrides {
   /** How often they are asked whether they answer, milliseconds. */
   readonly pingMs: number
-  /** The command line that starts the matcher. */
-  readonly matcherCommand: readonly string[]
+  /** The command line that starts the matcher. Absent: that of this program. */
+  readonly matcherCommand?: readonly string[]
 }
 
 /** Options of a supervised process. */

@@ -1,8 +1,8 @@
 // Programs that a bench starts: the service itself, and those it is compared with.
 
-import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { OperationalError } from '../../kernel/errors.ts'
+import { processorTicks } from '../../processes/processor-ticks.ts'
 
 const START_MS_MAX = 120_000
 const OUTPUT_SHOWN = 1000
@@ -72,14 +72,9 @@ export async function startProgram(
 }
 
 function cpuSecondsOf(pid: number): number | null {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    // In hundredths of a second.
-    return (Number(fields[11]) + Number(fields[12])) / 100
-  } catch {
-    return null
-  }
+  const ticks = processorTicks(pid)
+  // In hundredths of a second.
+  return ticks === null ? null : ticks / 100
 }
 
 /** A port of the loopback address that is free now. */

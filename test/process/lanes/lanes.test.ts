@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { AppOverrides } from '../../../src/app/overrides.ts'
 import { childCommand } from '../../../src/cli/settings/self-command.ts'
 import type { LogEntry } from '../../../src/ops/log.ts'
 import type { Settings } from '../../../src/settings.ts'
@@ -19,11 +20,12 @@ interface LaneService extends TestService {
 
 let started = 0
 
-async function startLanes(settings: Partial<Settings>): Promise<LaneService> {
+async function startLanes(settings: Partial<Settings>, overrides: AppOverrides = {}): Promise<LaneService> {
   started += 1
   const mark = `LANES_OF=${process.pid}-${started}-${Date.now()}`
   const log: LogEntry[] = []
   const service = await startService(settings, {
+    ...overrides,
     laneCommand: ['env', mark, ...childCommand('lane')],
     log: (entry) => void log.push(entry),
   })
@@ -50,8 +52,9 @@ async function startLanes(settings: Partial<Settings>): Promise<LaneService> {
 }
 
 /** With cars, one of which `ann` owns, and the policies of `question`. */
-async function startWithCars(settings: Partial<Settings>): Promise<LaneService> {
-  const service = await startLanes({ laneQueueMax: 8, laneWaitMs: 60_000, batchReadTimeMs: 60_000, ...settings })
+async function startWithCars(settings: Partial<Settings>, overrides: AppOverrides = {}): Promise<LaneService> {
+  const limits = { laneQueueMax: 8, laneWaitMs: 60_000, batchReadTimeMs: 60_000 }
+  const service = await startLanes({ ...limits, ...settings }, overrides)
   const nodes = Array.from({ length: 50 }, (_, i) => ({ type: 'Car', external_id: `c${i}` }))
   await service.ask('/capture/v1/nodes', { nodes: [...nodes, { type: 'Person', external_id: 'ann' }] })
   await service.ask('/capture/v1/relationships', {
@@ -297,6 +300,21 @@ describe('a lane that ends', () => {
       await until(async () => (await metric('verdigraph_lane_requests_running')) > 0)
       for (const pid of laneProcesses()) process.kill(pid, 'SIGKILL')
       expect((await answer).body).toEqual({ decision: true })
+    }
+  })
+
+  it('during a read that hangs: it is replaced before the time limit, and the request succeeds', async () => {
+    const hanging = await startWithCars({ lanes: 1, decisionTimeMs: 3_600_000 }, { supervision: { pingMs: 500 } })
+    try {
+      const long = question('count', 'c0', { context: { input_params: { least: 0 } } })
+      await hanging.ask('/access/v1/evaluation', long)
+      for (const pid of hanging.laneProcesses()) process.kill(pid, 'SIGSTOP')
+      expect((await hanging.ask('/access/v1/evaluation', long)).body).toEqual({ decision: true })
+      expect(hanging.log).toContainEqual(
+        expect.objectContaining({ message: 'a lane exited', reason: 'it did not answer within 6000 ms' }),
+      )
+    } finally {
+      await hanging.stop()
     }
   })
 
