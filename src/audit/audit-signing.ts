@@ -1,16 +1,8 @@
 // The configuration kind of audit signing: a key of the customer that signs checkpoints of the project's audit log, in addition to
 // the platform key (docs/decisions/0039-customer-managed-signing-keys.md).
 import { z } from 'zod'
-import {
-  type ConfigKind,
-  type ConfigWriter,
-  type DocumentFields,
-  envelope,
-  envelopeUpdate,
-  projectsKind,
-  reference,
-  type StoredDocument,
-} from '../config/kind.ts'
+import { defineKind, field, shown } from '../config/define-kind.ts'
+import type { ConfigKind, ConfigWriter, DocumentFields, StoredDocument } from '../config/kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { vaultHost } from './customer-keys/cloud3-key-vault.ts'
 import type { CustomerKey, KeyClientDeps, KeyIdentity } from './customer-keys/customer-key.ts'
@@ -43,17 +35,10 @@ const authParams = z
   .refine((pairs) => Object.keys(pairs).length <= 32, { error: 'expected at most 32 pairs' })
   .meta({ id: 'SigningAuthParams', description: 'Values by name. In responses, each value is an empty string.' })
 
-const members = {
-  provider: signingProvider,
-  key_resource: z.string().max(256).nullish(),
-  kid: z
-    .string()
-    .max(256)
-    .refine((kid) => kid === '' || isKeyName(kid), { error: 'expected no spaces, plus signs and control characters' })
-    .nullish()
-    .describe('the name of the key in signature lines'),
-  auth_params: authParams.nullish(),
-}
+const keyName = z
+  .string()
+  .max(256)
+  .refine((kid) => kid === '' || isKeyName(kid), { error: 'expected no spaces, plus signs and control characters' })
 
 const publicKey = z.string().describe('SubjectPublicKeyInfo in DER, in base64; empty for the platform key')
 const verifier = z
@@ -70,30 +55,31 @@ export interface SigningKeyDeps extends KeyClientDeps {
 
 /** Returns the kind `audit-signings`. */
 export function auditSignings(deps: SigningKeyDeps): ConfigKind {
-  return {
+  return defineKind({
     path: auditSigningsKind,
     label: 'audit signing',
-    parent: { field: 'project_id', kind: projectsKind },
-    operations: { create: true, update: true, delete: true, byName: true },
     deleteReturnsNoBody: true,
-    createSchema: z.strictObject({ ...envelope, project_id: reference, ...members }),
-    updateSchema: z.strictObject({ ...envelopeUpdate, ...members }),
-    readShape: {
-      provider: signingProvider,
-      key_resource: z.string(),
-      kid: z.string(),
-      auth_params: z.record(z.string(), z.literal('')).meta({ documentedAs: authParams }),
-      public_key: publicKey,
-      verifier_key: verifier,
-      ...signingStateShape,
+    fields: {
+      provider: field(signingProvider).requiredInUpdates(),
+      key_resource: field(z.string().max(256)).default(''),
+      kid: field(keyName).describe('the name of the key in signature lines').default(''),
+      auth_params: field(authParams)
+        // They are sent to the provider of the key, at these addresses. See also `movedVaultErrors`.
+        .secret({
+          at: '*',
+          sentTo: ['provider', 'auth_params.endpoint', 'auth_params.sts_endpoint', 'auth_params.authority'],
+        })
+        .default({}),
+      public_key: shown(publicKey).default(''),
+      verifier_key: shown(verifier).default(''),
+      // How the key signs (`withState`).
+      last_signed_time: shown(
+        z.union([z.iso.datetime(), z.literal('')]).describe('when the key last signed; empty: never'),
+      ).default(''),
+      signed_size: shown(z.int().min(0).describe('entries of the audit log that the last signature covers')).default(0),
+      is_overdue: shown(z.boolean().describe('true: a signature is due and failed')).default(false),
+      last_error: shown(z.string().describe('why the last signature failed; empty: it did not fail')).default(''),
     },
-    secrets: ['auth_params.*'],
-    // They are sent to the provider of the key, at these addresses. See also `movedVaultErrors`.
-    secretDestinations: {
-      'auth_params.*': ['provider', 'auth_params.endpoint', 'auth_params.sts_endpoint', 'auth_params.authority'],
-    },
-    omittedInLists: [],
-    defaults: { key_resource: '', kid: '', auth_params: {}, public_key: '', verifier_key: '', ...initialSigningState },
     check(fields, { body, current }) {
       const issues =
         fields.provider === 'PLATFORM_MANAGED'
@@ -112,18 +98,8 @@ export function auditSignings(deps: SigningKeyDeps): ConfigKind {
         verifier_key: verifierKeyOf(document) ?? '',
       }),
     },
-  }
+  })
 }
-
-/** Members of a read that show how the key signs. */
-const signingStateShape = {
-  last_signed_time: z.union([z.iso.datetime(), z.literal('')]).describe('when the key last signed; empty: never'),
-  signed_size: z.int().min(0).describe('entries of the audit log that the last signature covers'),
-  is_overdue: z.boolean().describe('true: a signature is due and failed'),
-  last_error: z.string().describe('why the last signature failed; empty: it did not fail'),
-}
-
-const initialSigningState = { last_signed_time: '', signed_size: 0, is_overdue: false, last_error: '' }
 
 /** A configuration whose key signs. */
 export interface SigningKeyConfiguration {

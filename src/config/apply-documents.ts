@@ -257,7 +257,7 @@ class DocumentApplication {
 
   private kindOf(path: string): ConfigKind | null {
     const kind = this.kinds.get(path)
-    const isNamed = kind !== undefined && kind.inOrganization !== true && Object.hasOwn(kind.createSchema.shape, 'name')
+    const isNamed = kind !== undefined && kind.inOrganization !== true && kind.isNamed
     return isNamed ? kind : null
   }
 
@@ -361,9 +361,9 @@ function isSameContent(kind: ConfigKind, after: DocumentFields, before: Document
 
 function contentOf(kind: ConfigKind, fields: DocumentFields): DocumentFields {
   const entries = Object.entries(withoutNulls(fields)).flatMap(([name, value]) => {
-    const standard = kind.defaults?.[name]
+    const standard = kind.defaults[name]
     if (value === '' || (standard !== undefined && canonicalJson(standard) === canonicalJson(value))) return []
-    if (kind.jsonTexts?.includes(name) !== true) return [[name, value] as const]
+    if (!kind.jsonTexts.includes(name)) return [[name, value] as const]
     const parsed = parseJson(value as string)
     return [[name, parsed.ok ? parsed.value : value] as const]
   })

@@ -1,5 +1,5 @@
 // Declarations of configuration kinds, and the shapes in which stored configuration is read and written. The service
-// has no switch over kinds: a new kind is one record of type ConfigKind.
+// has no switch over kinds: a new kind is one record of type ConfigKind, which `defineKind` derives from its fields.
 import { z } from 'zod'
 import type { ServiceError } from '../kernel/errors.ts'
 import type { Result } from '../kernel/result.ts'
@@ -166,7 +166,7 @@ interface DocumentTrial {
 /** The operations that side effects follow. */
 export type ConfigOperation = 'created' | 'changed' | 'deleted'
 
-/** The declaration of one configuration kind. */
+/** One configuration kind. `defineKind` (define-kind.ts) derives the schemas and lists of fields from one declaration of each field. */
 export interface ConfigKind {
   /** The last segment of `/configs/v1/{path}`; also the name of the kind in the repository. */
   readonly path: string
@@ -178,6 +178,8 @@ export interface ConfigKind {
   readonly parent: { readonly field: string; readonly kind: string }
   /** The documents are outside of projects: names are unique in the organization, and a list covers the organization. */
   readonly inOrganization?: true
+  /** Documents have a name, and a description. */
+  readonly isNamed: boolean
   /** The operations that the interface offers for this kind. */
   readonly operations: {
     readonly create: boolean
@@ -191,8 +193,8 @@ export interface ConfigKind {
   readonly createSchema: z.ZodObject
   /** The whole update body; null if the kind has no update. */
   readonly updateSchema: z.ZodObject | null
-  /** The members of a response after the envelope, for the OpenAPI description. Tests validate responses against it. */
-  readonly readShape: z.ZodRawShape
+  /** The whole body of a read response, for the OpenAPI description. Tests validate responses against it. */
+  readonly readSchema: z.ZodObject
   /** A project has at most one document of this kind; creating a second is a conflict. */
   readonly onePerProject?: true
   /**
@@ -206,9 +208,9 @@ export interface ConfigKind {
    * steps are those of the secret. A change of a destination requires the secret again; otherwise an editor could have
    * it sent to a server of their own.
    */
-  readonly secretDestinations?: Readonly<Record<string, readonly string[]>>
+  readonly secretDestinations: Readonly<Record<string, readonly string[]>>
   /** Fields that responses omit although they are not secret. */
-  readonly hiddenFields?: readonly string[]
+  readonly hiddenFields: readonly string[]
   /** String fields that are empty in lists without `full_fetch`. */
   readonly omittedInLists: readonly string[]
   /** Additional query parameters of the list: name → allowed value → predicate. */
@@ -234,9 +236,11 @@ export interface ConfigKind {
     of(document: StoredDocument, shown: DocumentFields): DocumentFields
   }
   /** Values that responses contain for members that are not stored. */
-  readonly defaults?: DocumentFields
+  readonly defaults: DocumentFields
+  /** What the check stores for members that a create body does not have. */
+  readonly storedDefaults: DocumentFields
   /** Members that are JSON texts: texts of equal values mean the same. */
-  readonly jsonTexts?: readonly string[]
+  readonly jsonTexts: readonly string[]
   /** Members of responses that are computed from the document. `document` contains no secrets. */
   computedFields?(document: StoredDocument, reader: ConfigReader): DocumentFields
   /**
@@ -303,7 +307,7 @@ export function tombstoneKind(path: string): string {
   return `gone-${path}`
 }
 
-// -- the envelope that all kinds share
+// -- schemas that all kinds share
 
 const name = z
   .string()
@@ -313,14 +317,14 @@ const name = z
     error: 'expected a lower-case letter, then letters, digits and hyphens, and no hyphen at the end',
   })
 
-/** The envelope members of a create body. Null means absent. */
+/** The envelope of a create body. Null means absent. */
 export const envelope = {
   name,
   display_name: z.string().min(2).max(254).nullish(),
   description: z.string().min(2).max(65_000).nullish(),
 }
 
-/** The envelope members of an update body. Null or absent keeps the value; an empty string removes it. */
+/** The envelope of an update body. Null or absent keeps the value; an empty string removes it. */
 export const envelopeUpdate = {
   display_name: z.string().max(254).nullish(),
   description: z.string().max(65_000).nullish(),
@@ -328,23 +332,6 @@ export const envelopeUpdate = {
 
 /** A timestamp in responses. */
 export const readTimestamp = z.iso.datetime()
-
-/** The schema of a read response. Its envelope depends on whether documents have names and can be updated. */
-export function readSchemaOf(kind: ConfigKind): z.ZodObject {
-  const named = Object.hasOwn(kind.createSchema.shape, 'name')
-  return z.strictObject({
-    id: z.string(),
-    ...(named && { name: z.string() }),
-    display_name: z.string(),
-    ...(named && { description: z.string() }),
-    organization_id: z.string(),
-    ...(kind.inOrganization !== true && { project_id: z.string() }),
-    ...kind.readShape,
-    create_time: readTimestamp,
-    created_by: z.string(),
-    ...(kind.operations.update && { update_time: readTimestamp, updated_by: z.string() }),
-  })
-}
 
 /** The create and update response of a kind that declares no other. */
 export function authorshipSchemaOf({ warnings }: ConfigKind): z.ZodObject {
@@ -371,11 +358,11 @@ const authorshipWithWarnings = authorshipSchema
   .extend({ warnings: readWarnings })
   .meta({ id: 'AuthorshipWithWarnings' })
 
+/** The id of another document; its existence is checked later. */
+export const reference = z.string().min(1).max(256)
+
 /** Tags for filtering documents, without duplicates. */
 export const tagList = z
   .array(z.string().min(1).max(254))
   .max(100)
   .refine((tags) => new Set(tags).size === tags.length, { error: 'duplicate tag' })
-
-/** The id of another document; its existence is checked later. */
-export const reference = z.string().min(1).max(256)

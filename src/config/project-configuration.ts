@@ -89,8 +89,7 @@ export class ProjectConfiguration {
     events?.read({ caller, origin }, this.projectKind(), { id: project.id }, [project])
     for (const kind of kinds) {
       const read = kind.inOrganization === true ? [] : documents.inScope(kind.path, project.id)
-      if (read.length > 0 && Object.hasOwn(kind.createSchema.shape, 'name'))
-        events?.read({ caller, origin }, kind, {}, read)
+      if (read.length > 0 && kind.isNamed) events?.read({ caller, origin }, kind, {}, read)
     }
     return ok(readProjectDocuments(documents, kinds, project))
   }

@@ -34,7 +34,7 @@ export interface ProjectDocuments {
 
 /** The kinds of documents that a project has by name. */
 export function namedKinds(kinds: readonly ConfigKind[]): readonly ConfigKind[] {
-  return kinds.filter((kind) => kind.inOrganization !== true && Object.hasOwn(kind.createSchema.shape, 'name'))
+  return kinds.filter(({ inOrganization, isNamed }) => inOrganization !== true && isNamed)
 }
 
 /** The stored documents of a project with names, without the project itself, by kind and name. */

@@ -6,17 +6,15 @@ import { pageTokenCounts } from '../kernel/request/page-token-counts.ts'
 import { err, ok } from '../kernel/result.ts'
 import { connectionChangeErrors, keepsDatabases } from './database-places.ts'
 import { dbConnection, layoutOf, parseLayout, serverUrls } from './db-connection.ts'
+import { defineKind, field, shown } from './define-kind.ts'
 import {
   applicationAgentsKind,
   applicationsKind,
   type ConfigKind,
   type ConfigReader,
   type DocumentFields,
-  envelope,
-  envelopeUpdate,
   organizationsKind,
   projectsKind,
-  reference,
   type StoredDocument,
 } from './kind.ts'
 import { ikgStatus, type Provisioning } from './provisioning.ts'
@@ -38,8 +36,6 @@ export function projectKinds(parts: ProjectKindsDeps): ConfigKind[] {
   return [projects(parts), applications(parts), applicationAgents(parts)]
 }
 
-const allOperations = { create: true, update: true, delete: true, byName: true }
-
 const region = z
   .string()
   .min(2)
@@ -55,47 +51,31 @@ const ikgSize = z
   .enum(['2GB', '4GB', '8GB', '16GB', '32GB', '64GB', '128GB', '192GB', '256GB', '384GB', '512GB'])
   .meta({ id: 'IkgSize' })
 
+const DEFAULT_SIZE = '2GB'
+
 function projects({ provisioning, hostError, isShared }: ProjectKindsDeps): ConfigKind {
-  return {
+  return defineKind({
     path: projectsKind,
     label: 'project',
     parent: { field: 'organization_id', kind: organizationsKind },
     inOrganization: true,
-    operations: allOperations,
-    createSchema: z.strictObject({
-      ...envelope,
-      organization_id: reference,
-      region,
-      ikg_size: ikgSize.nullish(),
-      replica_region: region.nullish(),
-      db_connection: dbConnection.nullish(),
-      page_token_counts: tokenCounts.nullish(),
-    }),
-    updateSchema: z.strictObject({
-      ...envelopeUpdate,
-      db_connection: dbConnection.nullish(),
-      page_token_counts: tokenCounts.nullish(),
-    }),
-    readShape: {
-      region: z.string(),
-      ikg_size: ikgSize,
-      replica_region: z.string().optional(),
-      db_connection: dbConnection.optional(),
-      page_token_counts: tokenCounts,
-      ikg_status: z.enum(['PENDING', 'ACTIVE', 'FAILED']),
+    fields: {
+      region: field(region).required().fixed(),
+      ikg_size: field(ikgSize).fixed().storedDefault(DEFAULT_SIZE),
+      replica_region: field(region).fixed(),
+      db_connection: field(dbConnection).secret({
+        at: 'password',
+        // A database may be the URL of another server, which gets the same password.
+        sentTo: [
+          'db_connection.url',
+          'db_connection.name',
+          'db_connection.composite_db_name',
+          'db_connection.alias_mapping',
+        ],
+      }),
+      page_token_counts: field(tokenCounts).default('rows'),
+      ikg_status: shown(z.enum(['PENDING', 'ACTIVE', 'FAILED'])),
     },
-    secrets: ['db_connection.password'],
-    // A database may be the URL of another server, which gets the same password.
-    secretDestinations: {
-      'db_connection.password': [
-        'db_connection.url',
-        'db_connection.name',
-        'db_connection.composite_db_name',
-        'db_connection.alias_mapping',
-      ],
-    },
-    omittedInLists: [],
-    defaults: { page_token_counts: 'rows' },
     beforeUpdate(project, body) {
       if (body.db_connection === undefined || hasNoGraph(project)) return Promise.resolve()
       // The password of the server may have changed: then the graph cannot be opened with the old one.
@@ -123,14 +103,14 @@ function projects({ provisioning, hostError, isShared }: ProjectKindsDeps): Conf
         )
         return issues.length > 0 ? err({ kind: 'invalid', issues }) : ok({ fields })
       }
-      return ok({ fields: { ...fields, ikg_size: fields.ikg_size ?? '2GB', ikg_status: 'PENDING' } })
+      return ok({ fields: { ...fields, ikg_size: fields.ikg_size ?? DEFAULT_SIZE, ikg_status: 'PENDING' } })
     },
     effects: {
       // Provisioning subscribes to created and changed projects and does the rest.
       changed: (project) => provisioning.prepare(project.id),
       deleted: (project) => provisioning.drop(project.id),
     },
-  }
+  })
 }
 
 /** A project whose database server has not been reached yet holds nothing there, and must be mended even so. */
@@ -139,16 +119,10 @@ function hasNoGraph(project: StoredDocument): boolean {
 }
 
 function applications({ reader, systemGraph }: ProjectKindsDeps): ConfigKind {
-  return {
+  return defineKind({
     path: applicationsKind,
     label: 'application',
-    parent: { field: 'project_id', kind: projectsKind },
-    operations: allOperations,
-    createSchema: z.strictObject({ ...envelope, project_id: reference }),
-    updateSchema: z.strictObject(envelopeUpdate),
-    readShape: {},
-    secrets: [],
-    omittedInLists: [],
+    fields: {},
     check: (fields) => ok({ fields }),
     // While a project is PENDING, provisioning writes its system nodes.
     effects: {
@@ -160,7 +134,7 @@ function applications({ reader, systemGraph }: ProjectKindsDeps): ConfigKind {
         if (ikgStatus(reader, project_id) === 'ACTIVE') await systemGraph.deleteApplication(project_id, id)
       },
     },
-  }
+  })
 }
 
 const agentTokenCounts = tokenCount.describe('as `page_token_counts` of the project, for this agent; it wins')
@@ -170,33 +144,20 @@ const permission = z.enum(apiPermissions).meta({ id: 'ApiPermission' })
 const permissions = z.array(z.enum([...apiPermissions, 'IKGRead']).meta({ documentedAs: permission })).min(1)
 
 function applicationAgents({ reader, systemGraph }: ProjectKindsDeps): ConfigKind {
-  return {
+  return defineKind({
     path: applicationAgentsKind,
     label: 'application agent',
     parent: { field: 'application_id', kind: applicationsKind },
-    operations: allOperations,
-    createSchema: z.strictObject({
-      ...envelope,
-      application_id: reference,
-      api_permissions: permissions,
-      page_token_counts: agentTokenCounts.nullish(),
-    }),
-    updateSchema: z.strictObject({
-      ...envelopeUpdate,
-      api_permissions: permissions.nullish(),
-      page_token_counts: z
-        .enum([...pageTokenCounts, ''])
-        .meta({ id: 'PageTokenCountsUpdate' })
-        .nullish()
-        .describe('an empty string removes it: then the project decides'),
-    }),
-    readShape: {
-      application_id: z.string(),
-      api_permissions: z.array(permission),
-      page_token_counts: agentTokenCounts.optional(),
+    fields: {
+      api_permissions: field(permissions).required(),
+      page_token_counts: field(agentTokenCounts).update(
+        z
+          .enum([...pageTokenCounts, ''])
+          .meta({ id: 'PageTokenCountsUpdate' })
+          .nullish()
+          .describe('an empty string removes it: then the project decides'),
+      ),
     },
-    secrets: [],
-    omittedInLists: [],
     check: (fields) => ok({ fields: withPermissions(fields) }),
     effects: {
       async created({ id, parent_id, project_id }) {
@@ -207,7 +168,7 @@ function applicationAgents({ reader, systemGraph }: ProjectKindsDeps): ConfigKin
         if (ikgStatus(reader, project_id) === 'ACTIVE') await systemGraph.deleteAgent(project_id, id)
       },
     },
-  }
+  })
 }
 
 /** The retired permission `IKGRead` is accepted and removed (docs/decisions/0012-configuration-resources.md). */

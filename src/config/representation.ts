@@ -8,7 +8,7 @@ export function representationOf(document: StoredDocument, kind: ConfigKind, rea
   const named = document.name !== ''
   const open = { ...document, fields: publicFields(document.fields, kind) }
   const { display_name, description, ...own } = open.fields
-  const fields = Object.fromEntries(Object.entries(own).filter(([name]) => kind.hiddenFields?.includes(name) !== true))
+  const fields = Object.fromEntries(Object.entries(own).filter(([name]) => !kind.hiddenFields.includes(name)))
   return {
     id: document.id,
     ...(named && { name: document.name }),

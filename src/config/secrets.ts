@@ -77,7 +77,7 @@ export function redirectedSecretErrors(
   kind: ConfigKind,
 ): string[] {
   return kind.secrets.flatMap((pattern) => {
-    const destinations = kind.secretDestinations?.[pattern] ?? []
+    const destinations = kind.secretDestinations[pattern] ?? []
     return pathsIn(fields, pattern.split('.'))
       .filter((path) => memberAt(current, path) !== undefined && isMaskValue(memberAt(given, path) ?? ''))
       .flatMap((path) =>

@@ -5,7 +5,7 @@ import type { ServiceError } from '../kernel/errors.ts'
 import { isJsonObject } from '../kernel/json/json-kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { equalFields, withoutNulls } from './fields.ts'
-import { type ConfigKind, type ConfigReader, type DocumentFields, readSchemaOf, type StoredDocument } from './kind.ts'
+import type { ConfigKind, ConfigReader, DocumentFields, StoredDocument } from './kind.ts'
 import { representationOf } from './representation.ts'
 import { normalisedBody } from './request-checks.ts'
 import { validate } from './validate.ts'
@@ -56,7 +56,7 @@ export function describedUpdateSchema(kind: ConfigKind): z.ZodObject | null {
       member,
       (schema as z.ZodType).nullish().describe('cannot be changed: accepted with its stored value'),
     ])
-  const readOnly = Object.keys(readSchemaOf(kind).shape)
+  const readOnly = Object.keys(kind.readSchema.shape)
     .filter((member) => isReadOnly(kind, member))
     .map((member) => [member, z.unknown().optional().meta({ readOnly: true, description: 'ignored in a request' })])
   return kind.updateSchema.extend(Object.fromEntries([...fixed, ...readOnly]))
@@ -68,7 +68,7 @@ function isImmutable({ createSchema, updateSchema }: ConfigKind, member: string)
 
 function isReadOnly(kind: ConfigKind, member: string): boolean {
   const inRequests = [kind.createSchema, kind.updateSchema].some((schema) => Object.hasOwn(schema?.shape ?? {}, member))
-  return !inRequests && Object.hasOwn(readSchemaOf(kind).shape, member)
+  return !inRequests && Object.hasOwn(kind.readSchema.shape, member)
 }
 
 /** Whether an update must have the member. */

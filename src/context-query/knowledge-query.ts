@@ -2,7 +2,8 @@
 // stored.
 
 import { z } from 'zod'
-import { type ConfigKind, envelope, envelopeUpdate, projectsKind, queriesKind, reference } from '../config/kind.ts'
+import { defineKind, field } from '../config/define-kind.ts'
+import { type ConfigKind, queriesKind, reference } from '../config/kind.ts'
 import { err, ok } from '../kernel/result.ts'
 import { modelOf } from '../model/stored-model.ts'
 import { documentStatus, policiesKind } from '../policy/authorization-policy.ts'
@@ -18,32 +19,24 @@ import { queryDocument, readQueryDocument } from './query-document.ts'
  * queries; without it none.
  */
 export function knowledgeQueries(textMax: number, warnings?: ConfigKind['warnings']): ConfigKind {
-  const members = {
-    policy_id: reference,
-    query: z
-      .string()
-      .min(1)
-      .max(textMax)
-      .meta({ description: 'the JSON text of a `KnowledgeQueryDocument`', contentSchema: queryDocument }),
-    status: documentStatus,
-  }
-  return {
+  return defineKind({
     path: queriesKind,
     label: 'knowledge query',
     plural: 'knowledge queries',
-    parent: { field: 'project_id', kind: projectsKind },
-    operations: { create: true, update: true, delete: true, byName: true },
-    createSchema: z.strictObject({ ...envelope, project_id: reference, ...members }),
-    updateSchema: z.strictObject({
-      ...envelopeUpdate,
-      policy_id: members.policy_id.nullish(),
-      query: members.query.nullish(),
-      status: members.status.nullish(),
-    }),
-    readShape: { policy_id: z.string(), query: z.string(), status: members.status },
-    secrets: [],
-    jsonTexts: ['query'],
-    omittedInLists: ['query'],
+    fields: {
+      policy_id: field(reference).required(),
+      query: field(
+        z
+          .string()
+          .min(1)
+          .max(textMax)
+          .meta({ description: 'the JSON text of a `KnowledgeQueryDocument`', contentSchema: queryDocument }),
+      )
+        .required()
+        .jsonText()
+        .emptyInLists(),
+      status: field(documentStatus).required(),
+    },
     check(fields, { reader, parent, current }) {
       const { policy_id, query, status } = fields as { policy_id: string; query: string; status: string }
       const policy = reader.get(policiesKind, policy_id)
@@ -66,5 +59,5 @@ export function knowledgeQueries(textMax: number, warnings?: ConfigKind['warning
       return conditionRows.ok ? ok({ fields }) : err({ kind: 'invalid', issues: conditionRows.error })
     },
     ...(warnings === undefined ? {} : { warnings }),
-  }
+  })
 }

@@ -1,16 +1,8 @@
 // The configuration kind of event sinks: at most one per project, with brokers and queues (providers) and routes that
 // select events for them (docs/explanation/events.md).
 import { z } from 'zod'
-import {
-  type ConfigKind,
-  type DocumentFields,
-  envelope,
-  envelopeUpdate,
-  projectsKind,
-  reference,
-  type StoredDocument,
-  tagList,
-} from '../config/kind.ts'
+import { defineKind, field, hidden } from '../config/define-kind.ts'
+import { type DocumentFields, type StoredDocument, tagList } from '../config/kind.ts'
 import { canonicalJson } from '../kernel/json/canonical-json.ts'
 import { err, ok } from '../kernel/result.ts'
 import { receivesChanges } from './change-capture.ts'
@@ -248,48 +240,30 @@ const routes = z.array(route).min(1).max(100)
 /** The stored field with the revisions of the sink at which its providers were added, but for those of the first revision. */
 const addedAtField = 'providers_added_at'
 
+/** The providers, with the secret of each kind. */
+const providersField = providerNames.reduce(
+  (declared, name) =>
+    declared.secret({
+      at: `*.${name}.${providerKinds[name].secret}`,
+      sentTo: providerKinds[name].secretDestinations.map((member) => `providers.*.${name}.${member}`),
+    }),
+  field(providers).required(),
+)
+
 /** The kind `event-sinks`. */
-export const eventSinks: ConfigKind = {
+export const eventSinks = defineKind({
   path: eventSinksKind,
   label: 'event sink',
-  parent: { field: 'project_id', kind: projectsKind },
-  operations: { create: true, update: true, delete: true, byName: true },
   onePerProject: true,
-  createSchema: z.strictObject({
-    ...envelope,
-    project_id: reference,
-    include_cdc_events: z.boolean().nullish(),
-    snapshot: snapshotStart.nullish(),
-    providers,
-    routes,
-    tags: tagList.nullish(),
-  }),
-  updateSchema: z.strictObject({
-    ...envelopeUpdate,
-    include_cdc_events: z.boolean().nullish(),
-    snapshot: snapshotStart.nullish(),
-    providers: providers.nullish(),
-    routes: routes.nullish(),
-    tags: tagList.nullish(),
-  }),
-  readShape: {
-    include_cdc_events: z.boolean(),
-    snapshot: snapshotStart.optional(),
-    providers,
-    routes,
-    tags: z.array(z.string()),
+  fields: {
+    include_cdc_events: field(z.boolean()).default(false),
+    snapshot: field(snapshotStart),
+    providers: providersField,
+    routes: field(routes).required().read(routes),
+    tags: field(tagList).default([]),
+    [addedAtField]: hidden(),
   },
   normaliseBody: normaliseSpelling,
-  secrets: providerNames.map((name) => `providers.*.${name}.${providerKinds[name].secret}`),
-  secretDestinations: Object.fromEntries(
-    providerNames.map((name) => [
-      `providers.*.${name}.${providerKinds[name].secret}`,
-      providerKinds[name].secretDestinations.map((member) => `providers.*.${name}.${member}`),
-    ]),
-  ),
-  hiddenFields: [addedAtField],
-  omittedInLists: [],
-  defaults: { include_cdc_events: false, tags: [] },
   check(fields, { current }) {
     const all = fields.providers as Providers
     const isStored = (member: string): boolean =>
@@ -308,7 +282,7 @@ export const eventSinks: ConfigKind = {
   computedFields: ({ fields }) => ({
     providers: mapProviders(fields.providers as Providers, (one) => withLastError(normaliseProvider(one), '')),
   }),
-}
+})
 
 /** The providers of a response with the state of their delivery; those without state are unchanged. */
 export function withDeliveryStates(

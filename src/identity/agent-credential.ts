@@ -1,19 +1,13 @@
 // The configuration kind of agent credentials. The key is in the create response and never stored in the clear
 // (docs/decisions/0013-secrets.md). A client that brings its own public key signs tokens instead.
 import { z } from 'zod'
-import {
-  applicationAgentsKind,
-  type ConfigKind,
-  envelope,
-  projectsKind,
-  readTimestamp,
-  reference,
-} from '../config/kind.ts'
+import { defineKind, field, hidden, shown } from '../config/define-kind.ts'
+import { applicationAgentsKind, type ConfigKind, projectsKind, readTimestamp } from '../config/kind.ts'
 import { err, ok } from '../kernel/result.ts'
 import type { Clock } from '../kernel/time/clock.ts'
 import { agentCredentialsKind, mintAgentKey } from './agent-key.ts'
 import { expireTimeSchema, resolveExpireTime } from './expire-time.ts'
-import { providedKeyMembers, readProvidedKey } from './provided-key.ts'
+import { providedKeyFields, readProvidedKey } from './provided-key.ts'
 
 const answerSchema = z
   .strictObject({
@@ -46,27 +40,22 @@ const answerSchema = z
  * if not configured.
  */
 export function agentCredentials(clock: Clock, publicUrl = ''): ConfigKind {
-  return {
+  return defineKind({
     path: agentCredentialsKind,
     label: 'application agent credential',
     parent: { field: 'application_agent_id', kind: applicationAgentsKind },
     operations: { create: true, update: false, delete: true, byName: false },
-    createSchema: z.strictObject({
-      application_agent_id: reference,
-      display_name: envelope.display_name,
-      expire_time: expireTimeSchema.nullish(),
-      ...providedKeyMembers,
-    }),
-    updateSchema: null,
-    readShape: {
-      kid: z.string(),
-      application_agent_id: z.string(),
-      application_id: z.string(),
-      expire_time: z.string(),
+    isNamed: false,
+    fields: {
+      kid: shown(z.string()),
+      application_agent_id: shown(z.string()),
+      application_id: shown(z.string()),
+      expire_time: field(expireTimeSchema).read(z.string()),
+      ...providedKeyFields,
+      key_hash: hidden().secret(),
+      public_jwk: hidden(),
+      algorithm: hidden(),
     },
-    hiddenFields: ['public_jwk', 'algorithm'],
-    secrets: ['key_hash'],
-    omittedInLists: [],
     check({ public_key_jwk, public_key_pem, ...fields }, { reader, parent }) {
       const expireTime = resolveExpireTime(fields.expire_time as string | undefined, clock)
       if (!expireTime.ok) return err({ kind: 'invalid', issues: [expireTime.error] })
@@ -121,5 +110,5 @@ export function agentCredentials(clock: Clock, publicUrl = ''): ConfigKind {
         },
       }),
     },
-  }
+  })
 }

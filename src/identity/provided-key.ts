@@ -1,5 +1,6 @@
 // The members of a credential with which a client brings its own public key.
 import { z } from 'zod'
+import { field } from '../config/define-kind.ts'
 import { jsonObject } from '../config/json-schema.ts'
 import type { DocumentFields } from '../config/kind.ts'
 import type { ServiceError } from '../kernel/errors.ts'
@@ -8,21 +9,20 @@ import { type PublicKey, readPublicKey } from './signing-key.ts'
 
 const PUBLIC_KEY_LENGTH_MAX = 10_240
 
-/** The members of a create body. */
-export const providedKeyMembers = {
-  public_key_jwk: z
-    .union([z.string().min(1).max(PUBLIC_KEY_LENGTH_MAX), jsonObject], {
-      error: 'expected a JWK as an object or a string',
-    })
-    .meta({ id: 'PublicJwk' })
-    .nullish()
-    .describe('a public key of the client as a JWK; the client then signs its own tokens'),
-  public_key_pem: z
-    .string()
-    .min(1)
-    .max(PUBLIC_KEY_LENGTH_MAX)
-    .nullish()
-    .describe('the same in PEM, instead of `public_key_jwk`'),
+/** The fields of a create body. The key is stored in other fields. */
+export const providedKeyFields = {
+  public_key_jwk: field(
+    z
+      .union([z.string().min(1).max(PUBLIC_KEY_LENGTH_MAX), jsonObject], {
+        error: 'expected a JWK as an object or a string',
+      })
+      .meta({ id: 'PublicJwk' }),
+  )
+    .describe('a public key of the client as a JWK; the client then signs its own tokens')
+    .read(null),
+  public_key_pem: field(z.string().min(1).max(PUBLIC_KEY_LENGTH_MAX))
+    .describe('the same in PEM, instead of `public_key_jwk`')
+    .read(null),
 }
 
 /**

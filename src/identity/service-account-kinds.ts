@@ -1,21 +1,19 @@
 // The configuration kinds of service accounts and their credentials. An account has a role that never changes and keys
 // that sign its tokens (docs/decisions/0014-service-accounts.md).
 import { z } from 'zod'
+import { defineKind, field, hidden, shown } from '../config/define-kind.ts'
 import { jsonObject } from '../config/json-schema.ts'
 import {
   type ConfigKind,
   type ConfigReader,
-  envelope,
-  envelopeUpdate,
   organizationsKind,
   readTimestamp,
-  reference,
   type StoredDocument,
 } from '../config/kind.ts'
 import { err, ok } from '../kernel/result.ts'
 import type { Clock } from '../kernel/time/clock.ts'
 import { expireTimeSchema, resolveExpireTime } from './expire-time.ts'
-import { providedKeyMembers, readProvidedKey } from './provided-key.ts'
+import { providedKeyFields, readProvidedKey } from './provided-key.ts'
 import { tokenLifetimeMaxS, tokenLifetimeMinS } from './self-signed-token.ts'
 import { serviceAccountCredentialsKind, serviceAccountsKind } from './service-account.ts'
 import { mintSigningKey, type PublicKey, signToken } from './signing-key.ts'
@@ -27,20 +25,15 @@ export const serviceAccountRole = z.enum(serviceAccountRoles).meta({ id: 'Servic
 
 /** The kind `service-accounts`. */
 export function serviceAccounts(clock: Clock): ConfigKind {
-  return {
+  return defineKind({
     path: serviceAccountsKind,
     label: 'service account',
     parent: { field: 'organization_id', kind: organizationsKind },
     inOrganization: true,
-    operations: { create: true, update: true, delete: true, byName: true },
-    createSchema: z.strictObject({ ...envelope, organization_id: reference, role: serviceAccountRole }),
-    updateSchema: z.strictObject(envelopeUpdate),
-    readShape: { role: serviceAccountRole },
-    secrets: [],
-    omittedInLists: [],
+    fields: { role: field(serviceAccountRole).required().fixed() },
     check: (fields) => ok({ fields }),
     deletionBlocker: (account, reader) => lastEditorBlocker(reader, clock, account),
-  }
+  })
 }
 
 const answerSchema = z
@@ -70,23 +63,22 @@ const answerSchema = z
  * tokens with, and a first token. Neither is stored. For an account that sends its own public key, it contains neither.
  */
 export function serviceAccountCredentials(clock: Clock, publicUrl = ''): ConfigKind {
-  return {
+  return defineKind({
     path: serviceAccountCredentialsKind,
     label: 'service account credential',
     parent: { field: 'service_account_id', kind: serviceAccountsKind },
     inOrganization: true,
     operations: { create: true, update: false, delete: true, byName: false },
-    createSchema: z.strictObject({
-      service_account_id: reference,
-      display_name: envelope.display_name,
-      expire_time: expireTimeSchema.nullish(),
-      ...providedKeyMembers,
-    }),
-    updateSchema: null,
-    readShape: { kid: z.string(), service_account_id: z.string(), expire_time: z.string().optional() },
-    hiddenFields: ['public_jwk', 'algorithm'],
-    secrets: ['private_jwk'],
-    omittedInLists: [],
+    isNamed: false,
+    fields: {
+      kid: shown(z.string()),
+      service_account_id: shown(z.string()),
+      expire_time: field(expireTimeSchema),
+      ...providedKeyFields,
+      private_jwk: hidden().secret(),
+      public_jwk: hidden(),
+      algorithm: hidden(),
+    },
     check({ public_key_jwk, public_key_pem, ...fields }, { reader, parent }) {
       const expireTime = resolveExpireTime(fields.expire_time as string | undefined, clock)
       if (!expireTime.ok) return err({ kind: 'invalid', issues: [expireTime.error] })
@@ -128,7 +120,7 @@ export function serviceAccountCredentials(clock: Clock, publicUrl = ''): ConfigK
       }),
     },
     deletionBlocker: (credential, reader) => lastEditorBlocker(reader, clock, credential),
-  }
+  })
 }
 
 /**

@@ -2,17 +2,11 @@
 // claims are used (docs/decisions/0009-user-tokens.md).
 import { createPublicKey } from 'node:crypto'
 import { z } from 'zod'
+import { defineKind, field } from '../config/define-kind.ts'
 import { capturedType, propertyName } from '../config/element-schemas.ts'
-import {
-  type ConfigKind,
-  type ConfigReader,
-  type DocumentFields,
-  envelope,
-  envelopeUpdate,
-  projectsKind,
-  reference,
-} from '../config/kind.ts'
+import type { ConfigKind, ConfigReader, DocumentFields } from '../config/kind.ts'
 import { protectedNames } from '../kernel/element-rules.ts'
+import { isJsonObject } from '../kernel/json/json-kind.ts'
 import { err, ok } from '../kernel/result.ts'
 import type { Upstream } from '../upstream/client.ts'
 import { rsaLengthIssue } from './signing-key.ts'
@@ -84,55 +78,37 @@ const alternatives = [
   ['offline_validation', 'online_validation'],
 ] as const
 
-const matcherSchemas = {
-  jwt_matcher: jwtMatcher.nullish(),
-  opaque_matcher: opaqueMatcher.nullish(),
-  offline_validation: offlineValidation.nullish(),
-  online_validation: onlineValidation.nullish(),
-}
-
 /** The kind `token-introspects`. `upstream` validates the URLs of issuers and endpoints. */
 export function tokenIntrospects(upstream: Pick<Upstream, 'urlError'>): ConfigKind {
-  return {
+  return defineKind({
     path: tokenIntrospectsKind,
     label: 'token introspect configuration',
-    parent: { field: 'project_id', kind: projectsKind },
-    operations: { create: true, update: true, delete: true, byName: true },
-    createSchema: z.strictObject({
-      ...envelope,
-      project_id: reference,
-      ...matcherSchemas,
-      ikg_node_type: capturedType.nullish(),
-      sub_claim: subClaim.nullish(),
-      claims_mapping: claimsMapping.nullish(),
-      perform_upsert: z.boolean().nullish(),
-    }),
-    updateSchema: z.strictObject({
-      ...envelopeUpdate,
-      ...matcherSchemas,
-      ikg_node_type: z
-        .union([z.literal(''), capturedType])
-        .meta({ documentedAs: removable })
-        .nullish(),
-      sub_claim: z
-        .union([z.literal(''), selector, subClaimAlias])
-        .meta({ documentedAs: removable })
-        .nullish(),
-      claims_mapping: claimsMapping.nullish(),
-      perform_upsert: z.boolean().nullish(),
-    }),
-    readShape: {
-      jwt_matcher: jwtMatcher.optional(),
-      opaque_matcher: opaqueMatcher.optional(),
-      offline_validation: offlineValidation.optional(),
-      online_validation: onlineValidation.optional(),
-      ikg_node_type: z.string().optional(),
-      sub_claim: z.string().optional().describe('absent: the claim `sub`'),
-      claims_mapping: claimsMapping,
-      perform_upsert: z.boolean(),
+    fields: {
+      jwt_matcher: field(jwtMatcher),
+      opaque_matcher: field(opaqueMatcher),
+      offline_validation: field(offlineValidation),
+      online_validation: field(onlineValidation),
+      ikg_node_type: field(capturedType).update(
+        z
+          .union([z.literal(''), capturedType])
+          .meta({ documentedAs: removable })
+          .nullish(),
+      ),
+      sub_claim: field(subClaim)
+        .update(
+          z
+            .union([z.literal(''), selector, subClaimAlias])
+            .meta({ documentedAs: removable })
+            .nullish(),
+        )
+        .read(z.string().optional().describe('absent: the claim `sub`')),
+      claims_mapping: field(claimsMapping).storedDefault({}),
+      perform_upsert: field(z.boolean()).storedDefault(false),
     },
-    secrets: [],
-    omittedInLists: [],
+    normaliseBody: (body) => ({
+      ...body,
+      ...(isJsonObject(body.sub_claim) && { sub_claim: body.sub_claim.selector }),
+    }),
     check(merged, { reader, current, parent, body }) {
       const removed =
         current === null
@@ -149,7 +125,7 @@ export function tokenIntrospects(upstream: Pick<Upstream, 'urlError'>): ConfigKi
       const other = conflictMessage(fields, reader, parent.id, current?.id)
       return other === null ? ok({ fields: { ...fields } }) : err({ kind: 'conflict', message: other })
     },
-  }
+  })
 }
 
 /** Fills in defaults and drops null members. */
@@ -163,9 +139,7 @@ function withDefaults(given: DocumentFields): TokenIntrospectFields {
     ...(online_validation === undefined
       ? {}
       : { online_validation: withoutNullMembers(online_validation as DocumentFields) }),
-    ...(sub_claim === undefined
-      ? {}
-      : { sub_claim: typeof sub_claim === 'object' ? (sub_claim as { selector: string }).selector : sub_claim }),
+    ...(sub_claim === undefined ? {} : { sub_claim }),
     claims_mapping: given.claims_mapping ?? {},
     perform_upsert: given.perform_upsert ?? false,
   } as TokenIntrospectFields

@@ -1,15 +1,9 @@
 // The configuration kind of entity matching pipelines: which node types are compared, how similar two nodes must be, and when runs
 // are repeated. Runs write what they found into further fields, without a new revision.
 import { z } from 'zod'
+import { defineKind, field, hidden, shown } from '../config/define-kind.ts'
 import { capturedType } from '../config/element-schemas.ts'
-import {
-  type ConfigKind,
-  envelope,
-  envelopeUpdate,
-  projectsKind,
-  reference,
-  type StoredDocument,
-} from '../config/kind.ts'
+import type { ConfigKind, StoredDocument } from '../config/kind.ts'
 import { ok } from '../kernel/result.ts'
 import { matchingStatuses } from './pipeline-states.ts'
 import { isRerunInterval, rerunIntervals } from './rerun-interval.ts'
@@ -27,15 +21,11 @@ export const matchingStatus = z.enum(matchingStatuses).meta({ id: 'MatchingStatu
 /** A similarity from 0 to 1. */
 export const similarityCutoff = z.number().min(0).max(1)
 
-const rerunInterval = z
-  .string()
-  .refine((text) => text === '' || isRerunInterval(text), {
-    error: `expected ${Object.keys(rerunIntervals)
-      .map((one) => `\`${one}\``)
-      .join(', ')} or an empty string`,
-  })
-  .nullish()
-  .describe('when runs are repeated: a whole number of hours that divides a day, such as `6h`; empty: never')
+const rerunInterval = z.string().refine((text) => text === '' || isRerunInterval(text), {
+  error: `expected ${Object.keys(rerunIntervals)
+    .map((one) => `\`${one}\``)
+    .join(', ')} or an empty string`,
+})
 
 const nodeTypes = z.array(capturedType).min(1).max(100)
 const nodeFilter = z
@@ -71,71 +61,54 @@ const progress = z
   })
   .meta({ id: 'MatchingProgress' })
 
-/** State of the last run. A run changes it without a new revision. */
-const initialOutcome = {
-  property_mapping_status: 'PENDING',
-  property_mapping_message: '',
-  entity_matching_status: 'PENDING',
-  entity_matching_message: '',
-  property_mappings: [],
-  last_run_time: '',
-  matched_entities: 0,
-}
-
 /** The kind `entity-matching-pipelines`. `publicUrl`: the base URL for clients; empty: reports have a path instead of a URL. */
 export function entityMatchingPipelines(publicUrl: string): ConfigKind {
-  return {
+  return defineKind({
     path: entityMatchingPipelinesKind,
     label: 'entity matching pipeline',
-    parent: { field: 'project_id', kind: projectsKind },
-    operations: { create: true, update: true, delete: true, byName: true },
-    createSchema: z.strictObject({
-      ...envelope,
-      project_id: reference,
-      node_filter: nodeFilter,
-      similarity_score_cutoff: similarityCutoff,
-      rerun_interval: rerunInterval,
-      keep_matches: keepMatches.nullish(),
-    }),
-    updateSchema: z.strictObject({
-      ...envelopeUpdate,
-      similarity_score_cutoff: similarityCutoff.nullish(),
-      rerun_interval: rerunInterval,
-      keep_matches: keepMatches.nullish(),
-    }),
-    readShape: {
-      node_filter: nodeFilter,
-      similarity_score_cutoff: z.number(),
-      rerun_interval: z.string(),
-      keep_matches: z.boolean(),
-      property_mapping_status: matchingStatus,
-      property_mapping_message: z.string(),
-      entity_matching_status: matchingStatus,
-      entity_matching_message: z.string(),
-      property_mappings: z
-        .array(propertyMapping)
-        .describe('what the last run compared; before the first one: what is suggested'),
-      last_run_time: z.string().describe('when the last run was requested, or became due; empty: never'),
-      report_url: z
-        .string()
-        .describe(
-          'where the report of the last run is; only a path if the setting `public_url` is empty; empty before the first run has ended',
-        ),
-      report_type: z.string(),
-      matched_entities: z.number().describe('the nodes that have a counterpart by the last run'),
-      run_progress: progress.nullable().describe('the run in progress; null: no run is in progress'),
+    fields: {
+      node_filter: field(nodeFilter).required().fixed(),
+      similarity_score_cutoff: field(similarityCutoff).required(),
+      rerun_interval: field(rerunInterval)
+        .describe('when runs are repeated: a whole number of hours that divides a day, such as `6h`; empty: never')
+        .default(''),
+      keep_matches: field(keepMatches).default(false),
+      // The state of the last run. A run changes it without a new revision.
+      property_mapping_status: shown(matchingStatus).default('PENDING'),
+      property_mapping_message: shown(z.string()).default(''),
+      entity_matching_status: shown(matchingStatus).default('PENDING'),
+      entity_matching_message: shown(z.string()).default(''),
+      property_mappings: shown(
+        z.array(propertyMapping).describe('what the last run compared; before the first one: what is suggested'),
+      ).default([]),
+      last_run_time: shown(z.string().describe('when the last run was requested, or became due; empty: never')).default(
+        '',
+      ),
+      report_url: shown(
+        z
+          .string()
+          .describe(
+            'where the report of the last run is; only a path if the setting `public_url` is empty; empty before the first run has ended',
+          ),
+      ),
+      report_type: shown(z.string()),
+      matched_entities: shown(z.number().describe('the nodes that have a counterpart by the last run')).default(0),
+      run_progress: shown(progress.nullable().describe('the run in progress; null: no run is in progress')),
+      run: hidden(),
+      requested_run: hidden(),
+      retry: hidden(),
+      suggestions: hidden(),
+      suggestions_begun: hidden(),
+      last_mappings: hidden(),
+      last_result: hidden(),
     },
-    secrets: [],
-    hiddenFields: ['run', 'requested_run', 'retry', 'suggestions', 'suggestions_begun', 'last_mappings', 'last_result'],
-    omittedInLists: [],
-    defaults: { rerun_interval: '', keep_matches: false, ...initialOutcome },
     computedFields: ({ id, fields }) => ({
       report_url: fields.last_result === undefined ? '' : `${publicUrl}${reportPathOf(id)}`,
       report_type: fields.last_result === undefined ? '' : REPORT_TYPE,
       run_progress: progressOf(fields),
     }),
     check: (fields) => ok({ fields }),
-  }
+  })
 }
 
 /** The path of the report of a pipeline. */

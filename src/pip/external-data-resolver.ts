@@ -1,15 +1,8 @@
 // The configuration kind of external data resolvers: which address is called for a value, how, and which part of the
 // response is the value.
 import { z } from 'zod'
-import {
-  type ConfigKind,
-  type DocumentFields,
-  envelope,
-  envelopeUpdate,
-  projectsKind,
-  reference,
-  resolversKind,
-} from '../config/kind.ts'
+import { defineKind, field } from '../config/define-kind.ts'
+import { type ConfigKind, type DocumentFields, resolversKind } from '../config/kind.ts'
 import { err, ok } from '../kernel/result.ts'
 import type { Upstream } from '../upstream/client.ts'
 import { parseSelector } from './response-selector.ts'
@@ -60,18 +53,6 @@ const headers = z
   )
   .meta({ documentedAs: documentedHeaders })
 
-/** The mask of a header value in responses. In an update it keeps the stored value: an empty string, or a list of them. */
-const mask = z.union([z.literal(''), z.array(z.literal('')).min(1).max(32)])
-
-const headersUpdate = z
-  .record(
-    headerName,
-    z.union([headerValue, headerValues, mask], {
-      error: 'expected a string of 1 to 255 characters or an array of these, or empty strings to keep the stored value',
-    }),
-  )
-  .meta({ documentedAs: documentedHeaders })
-
 const selector = z
   .string()
   .min(1)
@@ -92,52 +73,27 @@ const payload = z
 
 /** Returns the kind. `upstream` decides which addresses may be called. */
 export function externalDataResolvers(upstream: Pick<Upstream, 'urlError'>): ConfigKind {
-  return {
+  return defineKind({
     path: resolversKind,
     label: 'external data resolver',
-    parent: { field: 'project_id', kind: projectsKind },
-    operations: { create: true, update: true, delete: true, byName: true },
-    createSchema: z.strictObject({
-      ...envelope,
-      project_id: reference,
-      url,
-      method,
-      headers: headers.nullish(),
-      request_content_type: contentType,
-      request_payload: payload.nullish(),
-      response_content_type: contentType,
-      response_selector: selector,
-    }),
-    updateSchema: z.strictObject({
-      ...envelopeUpdate,
-      url: url.nullish(),
-      method: method.nullish(),
-      headers: headersUpdate.nullish(),
-      request_content_type: contentType.nullish(),
-      request_payload: payload.nullish(),
-      response_content_type: contentType.nullish(),
-      response_selector: selector.nullish(),
-    }),
-    readShape: {
-      url: z.string(),
-      method,
-      headers: z.record(z.string(), mask).meta({ documentedAs: documentedHeaders }),
-      request_content_type: contentType,
-      request_payload: z.string(),
-      response_content_type: contentType,
-      response_selector: z.string(),
+    fields: {
+      url: field(url).required(),
+      method: field(method).required(),
+      // Header values are often API keys of the called service (docs/decisions/0013-secrets.md).
+      headers: field(headers)
+        .secret({ at: '*', sentTo: ['url'] })
+        .default({}),
+      request_content_type: field(contentType).required(),
+      request_payload: field(payload).default(''),
+      response_content_type: field(contentType).required(),
+      response_selector: field(selector).required(),
     },
-    // Header values are often API keys of the called service (docs/decisions/0013-secrets.md).
-    secrets: ['headers.*'],
-    secretDestinations: { 'headers.*': ['url'] },
-    omittedInLists: [],
-    defaults: { headers: {}, request_payload: '' },
     check(fields) {
       const error = upstream.urlError(sampleUrl(fields.url as string))
       const issues = [...(error === null ? [] : [`url: ${error}`]), ...missingHeaderValues(fields)]
       return issues.length === 0 ? ok({ fields }) : err({ kind: 'invalid', issues })
     },
-  }
+  })
 }
 
 /** Reports a mask for a header without a stored value: a mask must not become a value. */

@@ -1,14 +1,7 @@
 // The configuration kind of authorization policies. A policy that is not DRAFT is compiled when it is stored.
 import { z } from 'zod'
-import {
-  type ConfigKind,
-  envelope,
-  envelopeUpdate,
-  projectsKind,
-  reference,
-  type StoredDocument,
-  tagList,
-} from '../config/kind.ts'
+import { defineKind, field } from '../config/define-kind.ts'
+import { type ConfigKind, type StoredDocument, tagList } from '../config/kind.ts'
 import { err, ok } from '../kernel/result.ts'
 import { modelOf } from '../model/stored-model.ts'
 import { locationIssues } from './compile-policy.ts'
@@ -25,11 +18,6 @@ export const policiesKind = 'authorization-policies'
 /** Whether a policy or query is used; a draft is not checked. */
 export const documentStatus = z.enum(['ACTIVE', 'INACTIVE', 'DRAFT']).meta({ id: 'DocumentStatus' })
 
-const members = {
-  status: documentStatus,
-  tags: tagList.nullish(),
-}
-
 /**
  * Returns the kind. `textMax`: maximum characters of a policy's document. `locationsOf`: returns the locations of a
  * project. `warnings`: about stored policies; without it none, and no analysis is loaded.
@@ -39,30 +27,24 @@ export function authorizationPolicies(
   locationsOf: (project: StoredDocument) => Iterable<string>,
   warnings?: ConfigKind['warnings'],
 ): ConfigKind {
-  const document = {
-    policy: z
-      .string()
-      .min(1)
-      .max(textMax)
-      .meta({ description: 'the JSON text of a `PolicyDocument`', contentSchema: policyDocument }),
-  }
-  return {
+  return defineKind({
     path: policiesKind,
     label: 'authorization policy',
     plural: 'authorization policies',
-    parent: { field: 'project_id', kind: projectsKind },
-    operations: { create: true, update: true, delete: true, byName: true },
-    createSchema: z.strictObject({ ...envelope, project_id: reference, ...document, ...members }),
-    updateSchema: z.strictObject({
-      ...envelopeUpdate,
-      policy: document.policy.nullish(),
-      status: members.status.nullish(),
-      tags: members.tags,
-    }),
-    readShape: { policy: z.string(), status: members.status, tags: z.array(z.string()) },
-    secrets: [],
-    jsonTexts: ['policy'],
-    omittedInLists: ['policy'],
+    fields: {
+      policy: field(
+        z
+          .string()
+          .min(1)
+          .max(textMax)
+          .meta({ description: 'the JSON text of a `PolicyDocument`', contentSchema: policyDocument }),
+      )
+        .required()
+        .jsonText()
+        .emptyInLists(),
+      status: field(documentStatus).required(),
+      tags: field(tagList).storedDefault([]),
+    },
     filters: { type: { kbac: ({ fields }) => !isContextPolicy(fields), ciq: ({ fields }) => isContextPolicy(fields) } },
     check(fields, { reader, parent, current }) {
       const json = parseDocument(fields.policy as string, 'policy')
@@ -84,5 +66,5 @@ export function authorizationPolicies(
       return issues.length === 0 ? ok({ fields: stored }) : err({ kind: 'invalid', issues })
     },
     ...(warnings === undefined ? {} : { warnings }),
-  }
+  })
 }

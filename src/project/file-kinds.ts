@@ -106,10 +106,10 @@ export function plainKind(
   }
 }
 
-/** The body in the spelling in which it is stored, without members that have their default. `more`: defaults of stored members. */
+/** The body in the spelling in which it is stored, without members that have their default. `more`: further defaults of files. */
 function normalised(kind: ConfigKind, body: DocumentFields, more: DocumentFields = {}): DocumentFields {
   const given = withoutNulls(body)
-  return withoutDefaults(kind.normaliseBody?.(given) ?? given, { ...kind.defaults, ...more })
+  return withoutDefaults(kind.normaliseBody?.(given) ?? given, { ...kind.defaults, ...kind.storedDefaults, ...more })
 }
 
 /** The members that differ from what an absent member means. */
@@ -241,7 +241,10 @@ export const policyFiles: FileKind = {
     policy: typeof data.text === 'string' ? data.text : policyText(exact),
   }),
   dataOf({ policy, ...members }) {
-    return { ...withoutDefaults(members, { status: 'ACTIVE', tags: [] }), ...policyData(policy as string) }
+    return {
+      ...withoutDefaults(members, { status: 'ACTIVE', ...policies.storedDefaults }),
+      ...policyData(policy as string),
+    }
   },
   pathInFile(path) {
     const inDocument = path.replace(/^policy\.?/, '')
@@ -265,7 +268,7 @@ export const projectFile: FileKind = {
   schema: projectSchema,
   schemaFor: () => projectSchema,
   bodyOf: (data) => ({ region: 'local', ...without(data, new Set(['name'])) }),
-  dataOf: (body) => normalised(projectKind, body, { region: 'local', ikg_size: '2GB' }),
+  dataOf: (body) => normalised(projectKind, body, { region: 'local' }),
 }
 
 /** The folder and the ending of knowledge queries, which `query-files.ts` declares. */

@@ -3,7 +3,6 @@ import { auditSignings } from '../audit/audit-signing.ts'
 import { applicationAgentsKind, applicationsKind, type ConfigKind } from '../config/kind.ts'
 import { eventSinks } from '../events/event-sink.ts'
 import { tokenIntrospects, tokenIntrospectsKind } from '../identity/token-introspect.ts'
-import { isJsonObject } from '../kernel/json/json-kind.ts'
 import { entityMatchingPipelines } from '../matching/entity-matching-pipeline.ts'
 import { mcpServers } from '../mcp/server-config.ts'
 import { externalDataResolvers } from '../pip/external-data-resolver.ts'
@@ -27,27 +26,11 @@ function other(folder: keyof typeof otherFiles, kind: ConfigKind, references: re
   return plainKind(folder, otherFiles[folder], kind, references)
 }
 
-const introspections = other('introspections', tokenIntrospects(unused))
-
-/** A stored introspection has its defaults, and the name of the claim without the object that clients may send. */
-const introspectionFiles: FileKind = {
-  ...introspections,
-  dataOf(body) {
-    const { claims_mapping, perform_upsert, sub_claim, ...rest } = introspections.dataOf(body)
-    return {
-      ...rest,
-      ...(sub_claim !== undefined && { sub_claim: isJsonObject(sub_claim) ? sub_claim.selector : sub_claim }),
-      ...(isJsonObject(claims_mapping) && Object.keys(claims_mapping).length > 0 && { claims_mapping }),
-      ...(perform_upsert === true && { perform_upsert }),
-    }
-  },
-}
-
 /** All kinds of files, in an order in which each refers to earlier ones only. */
 export const fileKinds: readonly FileKind[] = [
   other('applications', applicationKind),
   other('agents', agentKind, [{ member: 'application', bodyMember: 'application_id', kind: applicationsKind }]),
-  introspectionFiles,
+  other('introspections', tokenIntrospects(unused)),
   other('resolvers', externalDataResolvers(unused)),
   policyFiles,
   queryFiles,

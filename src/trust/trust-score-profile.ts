@@ -1,17 +1,8 @@
 // The configuration kind of trust score profiles: which nodes are scored, when, by which rules, and the weight of each dimension.
 import { z } from 'zod'
+import { defineKind, field, hidden, shown } from '../config/define-kind.ts'
 import { capturedType, propertyName } from '../config/element-schemas.ts'
-import {
-  type CheckContext,
-  type ConfigKind,
-  type ConfigReader,
-  type DocumentFields,
-  envelope,
-  envelopeUpdate,
-  projectsKind,
-  reference,
-  type StoredDocument,
-} from '../config/kind.ts'
+import type { CheckContext, ConfigReader, DocumentFields, StoredDocument } from '../config/kind.ts'
 import { compileRegex } from '../engine/value/regular-expression.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
@@ -98,8 +89,11 @@ const scoringMembers = {
     .describe('what valid properties fulfil; default: rules for dates such as `issued_on` and `valid_until`'),
   keep_scores: z.boolean().describe('true: the scores stay in the graph when the profile is deleted; default false'),
 }
-const optionalMembers = Object.fromEntries(
-  Object.entries(scoringMembers).map(([name, member]) => [name, member.nullish()]),
+const scoringFields = Object.fromEntries(
+  Object.entries({ ...defaultOptions, keep_scores: false }).map(([name, value]) => {
+    const member = scoringMembers[name as keyof typeof scoringMembers]
+    return [name, field(member).read(member).default(value)]
+  }),
 )
 
 const dimensionTimes = z
@@ -115,54 +109,31 @@ const progress = z
   })
   .meta({ id: 'TrustScoringProgress' })
 
-/** State of the last run; empty before the first. A run changes it without a new revision. */
-const lastRun = {
-  last_run_id: '',
-  last_run_start_time: '',
-  last_run_end_time: '',
-  dimensions_execution_times: {},
-  last_error: '',
-}
-
 /** The kind `trust-score-profiles`. */
-export const trustScoreProfiles: ConfigKind = {
+export const trustScoreProfiles = defineKind({
   path: trustScoreProfilesKind,
   label: 'trust score profile',
-  parent: { field: 'project_id', kind: projectsKind },
-  operations: { create: true, update: true, delete: true, byName: true },
-  createSchema: z.strictObject({
-    ...envelope,
-    project_id: reference,
-    node_classification: capturedType,
-    dimensions,
-    schedule,
-    ...optionalMembers,
-  }),
-  updateSchema: z.strictObject({
-    ...envelopeUpdate,
-    dimensions: dimensions.nullish(),
-    schedule: schedule.nullish(),
-    ...optionalMembers,
-  }),
-  readShape: {
-    node_classification: z.string(),
-    dimensions: z.array(dimension),
-    schedule,
-    ...scoringMembers,
-    last_run_id: z.string(),
-    last_run_start_time: z.string(),
-    last_run_end_time: z.string(),
-    dimensions_execution_times: z.partialRecord(dimensionName, dimensionTimes),
-    last_error: z.string().describe('why the last pass failed; empty: it did not fail'),
-    run_progress: progress.nullable().describe('the pass in progress; null: no pass runs'),
+  fields: {
+    node_classification: field(capturedType).required().fixed(),
+    dimensions: field(dimensions).required(),
+    schedule: field(schedule).required(),
+    ...scoringFields,
+    // The state of the last run; empty before the first. A run changes it without a new revision.
+    last_run_id: shown(z.string()).default(''),
+    last_run_start_time: shown(z.string()).default(''),
+    last_run_end_time: shown(z.string()).default(''),
+    dimensions_execution_times: shown(z.partialRecord(dimensionName, dimensionTimes)).default({}),
+    last_error: shown(z.string().describe('why the last pass failed; empty: it did not fail')).default(''),
+    run_progress: shown(progress.nullable().describe('the pass in progress; null: no pass runs')),
+    run: hidden(),
+    report: hidden(),
+    requested_run: hidden(),
+    retry: hidden(),
+    last_result: hidden(),
   },
-  secrets: [],
-  hiddenFields: ['run', 'report', 'requested_run', 'retry', 'last_result'],
-  omittedInLists: [],
   check,
-  defaults: { ...defaultOptions, keep_scores: false, ...lastRun },
   computedFields: ({ fields }) => ({ run_progress: progressOf(fields) }),
-}
+})
 
 function check(
   fields: DocumentFields,

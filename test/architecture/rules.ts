@@ -30,6 +30,7 @@ const engineEntryPoints = [
 ]
 const sharedTypes = [
   'src/config/kind.ts',
+  'src/config/define-kind.ts',
   // Two features update what they derive from their kinds when the configuration changes, both through this cache.
   'src/config/per-project-cache.ts',
   // The mapping of a project's locations, and the error for a location that is not in it.

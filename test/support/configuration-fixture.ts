@@ -113,9 +113,9 @@ export function removeTemporaryFolders(): void {
   for (const dir of dirs.splice(0)) rmSync(dir, { recursive: true, force: true })
 }
 
-/** Opening the same folder again simulates a restart. */
+/** Opening the same folder again simulates a restart. `moreKinds`: in addition to those of the product. */
 export async function openConfiguration(
-  from: { dir?: string; clock?: ManualClock; board?: RecordingProvisioner } = {},
+  from: { dir?: string; clock?: ManualClock; board?: RecordingProvisioner; moreKinds?: readonly ConfigKind[] } = {},
 ): Promise<ConfigurationFixture> {
   const dir = from.dir ?? temporaryFolder()
   const clock = from.clock ?? new ManualClock(START_MS)
@@ -131,7 +131,7 @@ export async function openConfiguration(
   const allowed = new UpstreamAllowList(new Set(['127.0.0.1']), [])
   const upstream = createUpstream({ allowed })
   const { hostError } = createDestinations(allowed)
-  const kinds = createConfigKinds(defaultSettings, {
+  const own = createConfigKinds(defaultSettings, {
     environment: { reader: documents, systemGraph: board, provisioning, hostError, isShared: false },
     upstream,
     clock,
@@ -148,6 +148,7 @@ export async function openConfiguration(
     },
     withSigningState: async (_signing, body) => body,
   })
+  const kinds = [...own, ...(from.moreKinds ?? [])]
   const service = new ConfigService({ kinds, documents, sealer: box, clock, report })
   const kind = (path: string): ConfigKind => {
     const found = kinds.find((one) => one.path === path)
@@ -190,8 +191,8 @@ export interface ProjectFixture extends ConfigurationFixture {
   readonly key: string
 }
 
-export async function openProject(): Promise<ProjectFixture> {
-  const setup = await openConfiguration()
+export async function openProject(moreKinds: readonly ConfigKind[] = []): Promise<ProjectFixture> {
+  const setup = await openConfiguration({ moreKinds })
   const project = (await setup.create('projects', projectBody(setup))).id
   const application = (await setup.create('applications', { project_id: project, name: 'shop' })).id
   const agent = (

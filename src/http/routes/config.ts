@@ -7,7 +7,6 @@ import {
   type DocumentFields,
   pluralOf,
   projectsKind,
-  readSchemaOf,
   scopeFieldOf,
 } from '../../config/kind.ts'
 import type { ConfigResponse, ConfigService } from '../../config/service.ts'
@@ -74,7 +73,7 @@ function kindRoutes(service: ConfigService, kind: ConfigKind): Route[] {
   const { label, operations, path } = kind
   const tag = tagOf(kind)
   const noun = operationNoun(label)
-  const document = readSchemaOf(kind).meta({ id: noun })
+  const document = kind.readSchema.meta({ id: noun })
   const naming: RouteNames = { path: `/configs/v1/${path}`, noun, tag, document }
   return [
     listRoute(service, kind, naming),
