@@ -15,6 +15,7 @@ import {
   type ProjectChange,
 } from './apply-documents.ts'
 import type { ConfigEvents } from './config-events.ts'
+import type { EffectOutbox } from './effect-outbox.ts'
 import { equalFields } from './fields.ts'
 import { notFoundError } from './find-document.ts'
 import {
@@ -26,7 +27,6 @@ import {
   type Sealer,
   type StoredDocument,
 } from './kind.ts'
-import type { Outbox } from './outbox.ts'
 import { findProjectIn, type ProjectDocuments, projectEtag, readProjectDocuments } from './project-documents.ts'
 import { permissionError } from './request-checks.ts'
 import { changedDuringTrial } from './trials.ts'
@@ -70,11 +70,11 @@ class Refused extends Error {
 /** Reads and applies whole projects. */
 export class ProjectConfiguration {
   private readonly deps: ProjectConfigurationDeps
-  private readonly outbox: Outbox
+  private readonly effects: EffectOutbox
 
-  constructor(deps: ProjectConfigurationDeps, outbox: Outbox) {
+  constructor(deps: ProjectConfigurationDeps, effects: EffectOutbox) {
     this.deps = deps
-    this.outbox = outbox
+    this.effects = effects
   }
 
   /** Reads the documents of a project. `key`: id or name. Errors: `not-found`. */
@@ -121,7 +121,7 @@ export class ProjectConfiguration {
     if (dryRun || !isChanged) return ok(await this.answer(planned.value, dryRun))
     const stored = await this.write({ ...context, trialFields: tried.value }, key, request, planned.value, origin)
     if (!stored.ok) return stored
-    await this.outbox.run(stored.value.intents)
+    await this.effects.run(stored.value.intents)
     return ok(await this.answer(stored.value.change, false))
   }
 
@@ -184,8 +184,8 @@ export class ProjectConfiguration {
   }
 
   private intentsOf(draft: DocumentDraft, { before, after }: AppliedChange, nowMs: number): readonly StoredDocument[] {
-    if (after === null) return this.outbox.record(draft, 'deleted', before as StoredDocument, nowMs)
-    return this.outbox.record(draft, before === null ? 'created' : 'changed', after, nowMs)
+    if (after === null) return this.effects.record(draft, 'deleted', before as StoredDocument, nowMs)
+    return this.effects.record(draft, before === null ? 'created' : 'changed', after, nowMs)
   }
 
   private async answer({ project, changes }: ProjectChange, dryRun: boolean): Promise<AppliedProject> {

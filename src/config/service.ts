@@ -10,6 +10,7 @@ import { type Clock, timestamp } from '../kernel/time/clock.ts'
 import { expiredTombstones, removeDocument } from './cascade-delete.ts'
 import { newDocument, updatedFields } from './compose-document.ts'
 import type { ConfigChange, ConfigEvents } from './config-events.ts'
+import { EffectOutbox } from './effect-outbox.ts'
 import { etagOf, matchesIfMatch } from './etag.ts'
 import { equalFields } from './fields.ts'
 import { findById, findByName, findRevision, notFoundError } from './find-document.ts'
@@ -22,7 +23,6 @@ import {
   type StoredDocument,
 } from './kind.ts'
 import { listDocuments } from './list-documents.ts'
-import { Outbox } from './outbox.ts'
 import { ProjectConfiguration } from './project-configuration.ts'
 import { authorshipOf, listItemOf, representationOf } from './representation.ts'
 import { methodNotAllowedError, normalisedBody, permissionError } from './request-checks.ts'
@@ -71,7 +71,7 @@ export class ConfigService {
   private readonly documents: ConfigWriter
   private readonly sealer: Sealer
   private readonly clock: Clock
-  private readonly outbox: Outbox
+  private readonly effects: EffectOutbox
   private readonly trials: DocumentTrials
   private readonly events: ConfigEvents | null
 
@@ -82,8 +82,14 @@ export class ConfigService {
     this.clock = deps.clock
     this.events = deps.events ?? null
     this.trials = new DocumentTrials(deps)
-    this.outbox = new Outbox(deps.documents, deps.kinds, deps.report, deps.processNumber ?? 0, deps.instance ?? null)
-    this.projects = new ProjectConfiguration(deps, this.outbox)
+    this.effects = new EffectOutbox(
+      deps.documents,
+      deps.kinds,
+      deps.report,
+      deps.processNumber ?? 0,
+      deps.instance ?? null,
+    )
+    this.projects = new ProjectConfiguration(deps, this.effects)
   }
 
   /**
@@ -113,12 +119,12 @@ export class ConfigService {
       if (broken.length > 0) return err<ServiceError>({ kind: 'invalid', issues: broken })
       draft.put(document)
       this.events?.changed({ caller, origin }, draft, [{ kind, before: null, after: document }])
-      const intents = this.outbox.record(draft, 'created', document, nowMs)
+      const intents = this.effects.record(draft, 'created', document, nowMs)
       return ok({ ...composed.value, document, intents })
     })
     if (!stored.ok) return stored
     const { document, shown, intents } = stored.value
-    await this.outbox.run(intents)
+    await this.effects.run(intents)
     return ok({
       body: kind.createResponse?.of(document, shown) ?? (await this.storedBody(kind, document)),
       etag: etagOf(document),
@@ -278,11 +284,11 @@ export class ConfigService {
       }
       draft.put(document)
       this.events?.changed({ caller, origin }, draft, [{ kind, before: current, after: document }])
-      return ok({ document, intents: this.outbox.record(draft, 'changed', document, nowMs) })
+      return ok({ document, intents: this.effects.record(draft, 'changed', document, nowMs) })
     })
     if (stored === null) return this.update(caller, kind, id, body, ifMatch, origin)
     if (!stored.ok) return stored
-    await this.outbox.run(stored.value.intents)
+    await this.effects.run(stored.value.intents)
     const { document } = stored.value
     return ok({ body: await this.storedBody(kind, document), etag: etagOf(document), revision: document.revision })
   }
@@ -342,7 +348,7 @@ export class ConfigService {
       const intents: StoredDocument[] = []
       const changes: ConfigChange[] = []
       for (const document of removeDocument(this.kinds, draft, current, this.clock.now())) {
-        intents.push(...this.outbox.record(draft, 'deleted', document, this.clock.now()))
+        intents.push(...this.effects.record(draft, 'deleted', document, this.clock.now()))
         const itsKind = this.kinds.find(({ path }) => path === document.kind)
         if (itsKind !== undefined) changes.push({ kind: itsKind, before: document, after: null })
       }
@@ -350,7 +356,7 @@ export class ConfigService {
       return ok(intents)
     })
     if (!removed.ok) return removed
-    await this.outbox.run(removed.value)
+    await this.effects.run(removed.value)
     return ok({ id })
   }
 
@@ -359,7 +365,7 @@ export class ConfigService {
    * serves it, or of all instances.
    */
   async resume(of: 'process' | 'instance' | 'all' = 'all'): Promise<void> {
-    await this.outbox.resume(of)
+    await this.effects.resume(of)
   }
 
   /** Deletes expired tombstones. */

@@ -1,4 +1,4 @@
-// Transactional outbox of configuration changes. Each side effect of a change is recorded as an intent in the
+// Transactional outbox of the side effects of configuration changes. Each side effect of a change is recorded as an intent in the
 // transaction of the change and runs right after the commit. After a crash the successor of the process runs the
 // intents that are left.
 import { mintGid } from '../kernel/ids.ts'
@@ -7,7 +7,7 @@ import type { ConfigKind, ConfigOperation, ConfigWriter, DocumentDraft, StoredDo
 const INTENTS_KIND = 'pending-effects'
 
 /** Records side effects of configuration changes and runs them in commit order. */
-export class Outbox {
+export class EffectOutbox {
   private readonly documents: ConfigWriter
   private readonly kinds: ReadonlyMap<string, ConfigKind>
   private readonly report: (line: string) => void
