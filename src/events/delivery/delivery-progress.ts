@@ -3,9 +3,9 @@ import type { EventOutbox } from '../../store/outbox/outbox.ts'
 import type { OutboxGap } from '../../store/outbox/outbox-format.ts'
 import type { OutgoingEvent } from '../providers/provider.ts'
 import type { SnapshotPosition } from '../snapshot-events.ts'
+import { type DeadLetterContent, encodeDeadLetter } from './dead-letter.ts'
 import type { DeliveryLog } from './delivery-log.ts'
 import { type DeliveryTarget, ownerOf, type StreamDeliveryDeps } from './delivery-target.ts'
-import { type DeadLetterContent, encodeDeadLetter } from './status.ts'
 
 /** Delivered events whose progress is not stored yet, at most. After a crash they are delivered again. */
 const UNCOMMITTED_MAX = 5000

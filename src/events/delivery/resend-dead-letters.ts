@@ -1,9 +1,9 @@
 // Sends dead letters again that callers of the API requested. They are out of order anyway, so each is independent of the others.
 import type { DeadLetter } from '../../store/outbox/dead-letters.ts'
+import { encodeDeadLetter, readDeadLetter } from './dead-letter.ts'
 import type { DeliveryPosition, DeliveryProgress } from './delivery-progress.ts'
 import type { StreamDeliveryDeps } from './delivery-target.ts'
 import type { ProviderSender } from './provider-sender.ts'
-import { encodeDeadLetter, readDeadLetter } from './status.ts'
 
 /** Collaborators of the resending. */
 interface ResendDeps {

@@ -79,29 +79,3 @@ export function storeStatuses(
   for (const status of statuses) encoded.set(status.providerId, Buffer.from(JSON.stringify(status)))
   return outbox.putStatuses(projectId, encoded)
 }
-
-/** An event that its provider refused for good, as a dead letter stores it. */
-export interface DeadLetterContent {
-  readonly sinkId: string
-  /** CloudEvents attributes in the order of the envelope. */
-  readonly attributes: Readonly<Record<string, string>>
-  /** JSON text of `data`. */
-  readonly data: string
-  readonly orderingKey: string
-  /** The reason of the receiver: one line without secrets. */
-  readonly error: string
-  /** When it became a dead letter, in milliseconds since the epoch. */
-  readonly timeMs: number
-  /** How often it was sent and refused. */
-  readonly attempts: number
-}
-
-/** Encodes a dead letter. */
-export function encodeDeadLetter(content: DeadLetterContent): Uint8Array {
-  return Buffer.from(JSON.stringify(content))
-}
-
-/** Reads what `encodeDeadLetter` wrote. */
-export function readDeadLetter(bytes: Uint8Array): DeadLetterContent {
-  return JSON.parse(new TextDecoder().decode(bytes)) as DeadLetterContent
-}

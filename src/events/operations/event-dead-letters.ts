@@ -7,7 +7,7 @@ import type { ServiceError } from '../../kernel/errors.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
 import { timestamp } from '../../kernel/time/clock.ts'
 import type { DeadLetter } from '../../store/outbox/dead-letters.ts'
-import { type DeadLetterContent, readDeadLetter } from '../delivery/status.ts'
+import { type DeadLetterContent, readDeadLetter } from '../delivery/dead-letter.ts'
 import { payloadOf } from '../event-text.ts'
 import {
   type DeadLetterDetail,
