@@ -13,7 +13,7 @@ import { organizationsKind, projectsKind } from '../config/kind.ts'
 import { openSecret } from '../config/secrets.ts'
 import { operationEvent } from '../events/operation-record.ts'
 import { operatingSystemUser } from '../events/recorders/operating-system-user.ts'
-import { noContext } from '../events/routes.ts'
+import { noContext } from '../events/sink-routes.ts'
 import {
   AUDIT_COMMIT_FILE,
   AUDIT_FOLDER,

@@ -5,7 +5,7 @@ import type { Clock } from '../kernel/time/clock.ts'
 import { type DecidedElement, type ReadyEvent, type RecordedEvent, SharedValues } from './event-record.ts'
 import type { EventTypeName } from './event-types.ts'
 import { type RoutedRecord, routedRecords } from './routed-records.ts'
-import type { SinkRoutes } from './routes.ts'
+import type { SinkRoutes } from './sink-routes.ts'
 
 /** The timer leaves the rest of the 50 ms to the write. */
 const TIMER_MS = 25

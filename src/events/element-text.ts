@@ -5,6 +5,7 @@ import { toJson } from '../engine/value/json-conversion.ts'
 import { writeJson } from '../kernel/json/json.ts'
 import { timestamp } from '../kernel/time/clock.ts'
 import { subjectOf } from './event-text.ts'
+import type { ContextValue, EventContext } from './sink-routes.ts'
 
 /** Different times that are remembered. */
 const TIMES_MAX = 1000
@@ -14,6 +15,11 @@ export function subjectOfElement(image: NodeImage | RelationshipImage): string {
   if (!('source' in image)) return subjectOf('nodes', image.type, image.externalId)
   const { source, type, target } = image
   return subjectOf('relationships', source.type, source.externalId, type, target.type, target.externalId)
+}
+
+/** The context of an event about an element: its type and its properties. */
+export function elementContext(label: string, image: NodeImage | RelationshipImage): EventContext {
+  return (key): ContextValue => (key === 'captureLabel' ? label : image.property(key))
 }
 
 /** Writes elements. Use one for many elements: most times and names of properties repeat. */

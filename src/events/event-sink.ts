@@ -7,7 +7,7 @@ import { canonicalJson } from '../kernel/json/canonical-json.ts'
 import { err, ok } from '../kernel/result.ts'
 import { receivesChanges } from './change-capture.ts'
 import { isChangeType } from './event-types.ts'
-import { deadRouteErrors, isRoutable, type SinkRoute, typesOf } from './routes.ts'
+import { deadRouteErrors, isRoutable, type SinkRoute, typesOf } from './sink-routes.ts'
 
 /** Kind name of event sinks. */
 export const eventSinksKind = 'event-sinks'

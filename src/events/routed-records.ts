@@ -11,7 +11,7 @@ import {
   RecordText,
 } from './event-record.ts'
 import type { EventTypeName } from './event-types.ts'
-import { AUDIT_BIT, type SinkRoutes } from './routes.ts'
+import { AUDIT_BIT, type SinkRoutes } from './sink-routes.ts'
 
 /** The events of a transaction. Their `providers` are what the routes matched, with `AUDIT_BIT`. */
 type RecordContent = Omit<EventRecord, keyof RecordSink>

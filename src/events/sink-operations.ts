@@ -7,7 +7,7 @@ import type { RequestOrigin } from '../kernel/request/request-origin.ts'
 import type { Result } from '../kernel/result.ts'
 import { eventSinks, eventTypeFilter } from './event-sink.ts'
 import { eventTypeNames } from './event-types.ts'
-import { isRoutable } from './routes.ts'
+import { isRoutable } from './sink-routes.ts'
 
 const text = z.string()
 const count = z.int().min(0)

@@ -2,7 +2,7 @@
 import { type ConfigReader, type ConfigSource, organizationsKind, type StoredDocument } from '../config/kind.ts'
 import { PerProjectCache } from '../config/per-project-cache.ts'
 import { eventSinksKind } from './event-sink.ts'
-import { type AuditRules, SinkRoutes } from './routes.ts'
+import { type AuditRules, SinkRoutes } from './sink-routes.ts'
 
 /** The compiled event sinks of all projects, and what the audit log receives. */
 export class EventSinks {

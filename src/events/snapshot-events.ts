@@ -6,11 +6,10 @@
 // snapshot contains are in the stream.
 import { createChunk, type NodeImage, type NodeKey, type RelationshipImage, type Snapshot } from '../engine/store.ts'
 import type { PropertyValue } from '../engine/value/value.ts'
-import { ElementWriter, subjectOfElement } from './element-text.ts'
+import { ElementWriter, elementContext, subjectOfElement } from './element-text.ts'
 import { type EventEnvelope, type EventStreamName, envelopeOf } from './envelope.ts'
 import { PAYLOAD_VERSION } from './event-types.ts'
-import { elementContext } from './record-captures.ts'
-import { noContext, type SinkRoutes } from './routes.ts'
+import { noContext, type SinkRoutes } from './sink-routes.ts'
 
 /** The next element of a snapshot. It is plain data, so that it can be stored. */
 export interface SnapshotPosition {

@@ -466,6 +466,7 @@ export const layerRules: readonly LayerRule[] = [
     mayImport: [
       'src/kernel/',
       'src/audit/values-digest.ts',
+      'src/capture/capture-events.ts',
       'src/config/',
       'src/context-query/execute.ts',
       'src/engine/store.ts',
@@ -1694,7 +1695,7 @@ export const layerRules: readonly LayerRule[] = [
       'src/config/repository.ts',
       'src/config/shared/shared-configuration.ts',
       'src/events/recorders/operating-system-user.ts',
-      'src/events/routes.ts',
+      'src/events/sink-routes.ts',
       'src/events/sink-operations.ts',
       'src/matching/',
       'src/store/lmdb/environment-folder.ts',

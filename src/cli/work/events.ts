@@ -1,6 +1,5 @@
 // The commands `events`: print the events of a project as they happen, test the routes of its sink, and handle its dead letters.
 import { readFileSync } from 'node:fs'
-import { typesOf } from '../../events/routes.ts'
 import type {
   DeadLetterItem,
   DeadLetterPage,
@@ -8,6 +7,7 @@ import type {
   ResendAnswer,
   RoutingTestAnswer,
 } from '../../events/sink-operations.ts'
+import { typesOf } from '../../events/sink-routes.ts'
 import { Float } from '../../kernel/float.ts'
 import { writeJson } from '../../kernel/json/json.ts'
 import type { Settings } from '../../settings.ts'

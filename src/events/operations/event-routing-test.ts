@@ -15,7 +15,6 @@ import { actorOf } from '../event-record.ts'
 import { eventSinks, eventSinksKind } from '../event-sink.ts'
 import type { EventTypeName } from '../event-types.ts'
 import type { DeliveryOutcome, OutgoingEvent, ProviderDeps } from '../providers/provider.ts'
-import { contextKeysText, type EventContext, hasContextKey, SinkRoutes } from '../routes.ts'
 import {
   draftTestRequest,
   type RoutingTestAnswer,
@@ -23,6 +22,7 @@ import {
   routingTestRequest,
   type TestDelivery,
 } from '../sink-operations.ts'
+import { contextKeysText, type EventContext, hasContextKey, SinkRoutes } from '../sink-routes.ts'
 
 /** How long a provider may take to accept a test event, in milliseconds. */
 const SEND_TIME_MS = 10_000

@@ -23,7 +23,7 @@ import { actorOf, type RecordedEvent } from '../event-record.ts'
 import { commonMembers, subjectOf } from '../event-text.ts'
 import type { EventTypeName } from '../event-types.ts'
 import { routedRecords } from '../routed-records.ts'
-import { AUDIT_BIT, type ContextValue, type EventContext, type SinkRoutes } from '../routes.ts'
+import { AUDIT_BIT, type ContextValue, type EventContext, type SinkRoutes } from '../sink-routes.ts'
 import type { EventSinks } from '../sinks.ts'
 
 /** Collaborators of the recording. */

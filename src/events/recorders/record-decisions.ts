@@ -18,7 +18,7 @@ import {
   type SharedValues,
 } from '../event-record.ts'
 import type { EventTypeName } from '../event-types.ts'
-import { AUDIT_BIT, type ContextValue, type EventContext, noContext, type SinkRoutes } from '../routes.ts'
+import { AUDIT_BIT, type ContextValue, type EventContext, noContext, type SinkRoutes } from '../sink-routes.ts'
 import type { EventSinks } from '../sinks.ts'
 
 /** Collaborators of the recording. */

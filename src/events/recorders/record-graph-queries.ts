@@ -8,7 +8,7 @@ import type { Clock } from '../../kernel/time/clock.ts'
 import type { ActivityLog } from '../activity-log.ts'
 import { actorOf } from '../event-record.ts'
 import { commonMembers, subjectOf } from '../event-text.ts'
-import { AUDIT_BIT } from '../routes.ts'
+import { AUDIT_BIT } from '../sink-routes.ts'
 import type { EventSinks } from '../sinks.ts'
 
 const TYPE = 'svc.audit.graph.query'

@@ -14,7 +14,7 @@ import type { ActivityLog } from '../activity-log.ts'
 import { actorOf, type ReadyEvent, type RecordedOrigin } from '../event-record.ts'
 import { commonMembers, subjectOf } from '../event-text.ts'
 import { appendToBatch } from '../routed-records.ts'
-import { AUDIT_BIT, type ContextValue, type SinkRoutes } from '../routes.ts'
+import { AUDIT_BIT, type ContextValue, type SinkRoutes } from '../sink-routes.ts'
 import type { EventSinks } from '../sinks.ts'
 import { errorMembers } from './record-decisions.ts'
 

@@ -16,7 +16,7 @@ import { actorOf, type EventActor } from '../event-record.ts'
 import { commonMembers, subjectOf } from '../event-text.ts'
 import type { EventTypeName } from '../event-types.ts'
 import { RepeatedEvents } from '../repeated-events.ts'
-import { AUDIT_BIT, noContext, type SinkRoutes } from '../routes.ts'
+import { AUDIT_BIT, noContext, type SinkRoutes } from '../sink-routes.ts'
 import type { EventSinks } from '../sinks.ts'
 
 /** Collaborators of the recording. */

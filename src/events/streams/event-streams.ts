@@ -8,7 +8,7 @@ import type { EventOutbox } from '../../store/outbox/outbox.ts'
 import type { Catalog } from '../../store/tenancy/catalog.ts'
 import { type ProviderStatus, readStatuses } from '../delivery/status.ts'
 import type { EventSourceKind, EventStreamName } from '../envelope.ts'
-import type { SinkRoutes } from '../routes.ts'
+import type { SinkRoutes } from '../sink-routes.ts'
 import type { EventSinks } from '../sinks.ts'
 import { readSnapshotPart, type SnapshotPart, type SnapshotPosition, snapshotStart } from '../snapshot-events.ts'
 

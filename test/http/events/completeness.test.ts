@@ -2,7 +2,7 @@
 // failed authentications have types of their own; test/http/audit/completeness.test.ts sends the requests.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type EventTypeName, eventTypeNames, isChangeType } from '../../../src/events/event-types.ts'
-import { isRoutable } from '../../../src/events/routes.ts'
+import { isRoutable } from '../../../src/events/sink-routes.ts'
 import type { Route } from '../../../src/http/route.ts'
 import { sessionMethods } from '../../../src/mcp/session/session.ts'
 import { statelessMethods } from '../../../src/mcp/stateless/stateless.ts'

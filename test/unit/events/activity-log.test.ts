@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type ActivityEvent, ActivityLog, type ActivityRecord } from '../../../src/events/activity-log.ts'
 import { decodeRecord } from '../../../src/events/event-record.ts'
-import type { SinkRoutes } from '../../../src/events/routes.ts'
+import type { SinkRoutes } from '../../../src/events/sink-routes.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 
 const routesOf = (projectId: string): SinkRoutes =>

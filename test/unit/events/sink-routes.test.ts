@@ -11,7 +11,7 @@ import {
   noContext,
   SinkRoutes,
   typesOf,
-} from '../../../src/events/routes.ts'
+} from '../../../src/events/sink-routes.ts'
 import { Float } from '../../../src/kernel/float.ts'
 
 interface Given {

@@ -1,20 +1,29 @@
 // Records the events of captures: one event for each element that a capture writes, in the transaction of the write.
 import type {
+  CaptureCall,
+  CaptureElement,
+  CaptureEventBatch,
+  CaptureEventRecorder,
+  CaptureEvents,
+  CaptureOperation,
+} from '../../capture/capture-events.ts'
+import type {
   NodeImage,
   NodeKey,
   PropertyMetadata,
   RelationshipImage,
   RelationshipKey,
   WriteBatch,
-} from '../engine/store.ts'
-import type { AgentCaller } from '../kernel/request/caller.ts'
-import type { RequestOrigin } from '../kernel/request/request-origin.ts'
-import { tracedBy } from '../kernel/request/request-trace.ts'
-import { actorOf, actorText, type CaptureDetail, capturedNodeText, capturedRelationshipText } from './event-record.ts'
-import type { EventTypeName } from './event-types.ts'
-import { RoutedEvents } from './routed-records.ts'
-import { type ContextValue, type EventContext, noContext, type SinkRoutes, type TypeRoutes } from './routes.ts'
-import type { EventSinks } from './sinks.ts'
+} from '../../engine/store.ts'
+import type { AgentCaller } from '../../kernel/request/caller.ts'
+import type { RequestOrigin } from '../../kernel/request/request-origin.ts'
+import { tracedBy } from '../../kernel/request/request-trace.ts'
+import { elementContext } from '../element-text.ts'
+import { actorOf, actorText, type CaptureDetail, capturedNodeText, capturedRelationshipText } from '../event-record.ts'
+import type { EventTypeName } from '../event-types.ts'
+import { RoutedEvents } from '../routed-records.ts'
+import { noContext, type SinkRoutes, type TypeRoutes } from '../sink-routes.ts'
+import type { EventSinks } from '../sinks.ts'
 
 type CaptureTypeName = Extract<EventTypeName, `svc.audit.capture.${string}`>
 type CaptureTypeSuffix = CaptureTypeName extends `svc.audit.capture.${infer Suffix}` ? Suffix : never
@@ -32,16 +41,8 @@ const TYPES: { readonly [Suffix in CaptureTypeSuffix]: `svc.audit.capture.${Suff
 }
 const TAG_DELETION = 'svc.audit.capture.delete.node.tag'
 
-/** An element as captures name it. */
-interface RecordedKey {
-  readonly key: NodeKey | RelationshipKey
-  readonly labels?: readonly string[] | undefined
-  readonly properties?: readonly string[]
-  readonly metadata?: readonly string[]
-}
-
-/** Records events of captures. Implements the port of the feature `capture`. */
-export class CaptureEventLog {
+/** Records events of captures. */
+export class CaptureEventLog implements CaptureEvents {
   private readonly sinks: EventSinks
   /** Callers are the same objects in all requests of a credential. */
   private readonly actors = new WeakMap<AgentCaller, string>()
@@ -51,10 +52,7 @@ export class CaptureEventLog {
   }
 
   /** Returns null if no route can match an event of the operation. */
-  begin(
-    { caller, origin }: { readonly caller: AgentCaller; readonly origin: RequestOrigin },
-    operation: CaptureTypeSuffix,
-  ): CaptureLogRequest | null {
+  begin({ caller, origin }: CaptureCall, operation: CaptureOperation): CaptureLogRequest | null {
     const sink = this.sinks.routesOf(caller.projectId)
     if (sink === null) return null
     const type = TYPES[operation]
@@ -79,7 +77,7 @@ export class CaptureEventLog {
 }
 
 /** The events of one request, which may have several transactions. */
-class CaptureLogRequest {
+class CaptureLogRequest implements CaptureEventRecorder {
   readonly sink: SinkRoutes
   /** Null: no route can match the events of the operation. */
   readonly routes: TypeRoutes | null
@@ -111,7 +109,7 @@ class CaptureLogRequest {
   }
 }
 
-class CaptureLogBatch {
+class CaptureLogBatch implements CaptureEventBatch {
   private readonly request: CaptureLogRequest
   private readonly written: WriteBatch
   private readonly events: RoutedEvents
@@ -124,13 +122,13 @@ class CaptureLogBatch {
     this.isUpsert = request.type.startsWith('svc.audit.capture.upsert.')
   }
 
-  apply(element: RecordedKey, apply: () => string | null): string | null {
+  apply(element: CaptureElement, apply: () => string | null): string | null {
     return 'source' in element.key
       ? this.applyRelationship(element.key, element, apply)
       : this.applyNode(element.key, element, apply)
   }
 
-  private applyNode(key: NodeKey, element: RecordedKey, apply: () => string | null): string | null {
+  private applyNode(key: NodeKey, element: CaptureElement, apply: () => string | null): string | null {
     const { written, isUpsert } = this
     const { routes, tagRoutes, type } = this.request
     const mayDeleteTags = tagRoutes !== null && element.labels !== undefined
@@ -164,7 +162,7 @@ class CaptureLogBatch {
     this.events.add(type, providers, capturedNodeText(id, image.type, image.externalId, image.location ?? '', detail))
   }
 
-  private applyRelationship(key: RelationshipKey, element: RecordedKey, apply: () => string | null): string | null {
+  private applyRelationship(key: RelationshipKey, element: CaptureElement, apply: () => string | null): string | null {
     const { written, isUpsert } = this
     const { routes } = this.request
     if (routes === null) return apply()
@@ -198,14 +196,9 @@ function match(routes: TypeRoutes, label: string, image: NodeImage | Relationshi
   return routes.match(routes.readsContext && image !== null ? elementContext(label, image) : noContext)
 }
 
-/** The context of an event about an element: its type and its properties. */
-export function elementContext(label: string, image: NodeImage | RelationshipImage): EventContext {
-  return (key): ContextValue => (key === 'captureLabel' ? label : image.property(key))
-}
-
 /** What is deleted of the element; undefined: all of it, or nothing is deleted; null: it has none of what the caller named. */
 function detailOf(
-  { properties, metadata }: RecordedKey,
+  { properties, metadata }: CaptureElement,
   before: NodeImage | RelationshipImage | null,
 ): CaptureDetail | undefined | null {
   if (properties === undefined) return undefined

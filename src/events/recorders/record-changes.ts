@@ -1,13 +1,12 @@
 // Records change data capture: for each element that a batch creates, updates or deletes an event with its images before and
 // after, in the transaction of the batch. From these events alone a receiver can build a copy of the graph.
-import type { ElementChange, NodeImage, RelationshipImage, WrittenBatch } from '../engine/store.ts'
-import type { Clock } from '../kernel/time/clock.ts'
-import { ElementWriter, subjectOfElement } from './element-text.ts'
-import { encodeRecord, type RecordedEvent } from './event-record.ts'
-import { type EventTypeName, eventTypeNames, isChangeType } from './event-types.ts'
-import { elementContext } from './record-captures.ts'
-import { noContext, type SinkRoutes } from './routes.ts'
-import type { EventSinks } from './sinks.ts'
+import type { ElementChange, NodeImage, RelationshipImage, WrittenBatch } from '../../engine/store.ts'
+import type { Clock } from '../../kernel/time/clock.ts'
+import { ElementWriter, elementContext, subjectOfElement } from '../element-text.ts'
+import { encodeRecord, type RecordedEvent } from '../event-record.ts'
+import { type EventTypeName, eventTypeNames, isChangeType } from '../event-types.ts'
+import { noContext, type SinkRoutes } from '../sink-routes.ts'
+import type { EventSinks } from '../sinks.ts'
 
 /** Events of one record. A batch that deletes a node of many relationships has many. */
 const RECORD_EVENTS_MAX = 1000
