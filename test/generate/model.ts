@@ -85,7 +85,7 @@ function alternative(usable: readonly string[], before: readonly string[], rando
   ])()
   const conditions: string[] = []
   if (usable.length > 0 && patterns.includes('(x') && random.odds(0.2)) {
-    conditions.push(derived(random.pick(usable), '(u)', '(x)', random))
+    conditions.push(asPredicate(derived(random.pick(usable), '(u)', '(x)', random)))
   }
   if (random.odds(0.2)) conditions.push(test(usable, ['u', 'd'], random, before))
   if (random.odds(0.1))
@@ -105,27 +105,55 @@ function test(
 ): string {
   const named = (names: readonly string[], from: string, to: string): string =>
     names.length > 0 ? derived(random.pick(names), from, to, random) : stored(from, to, random)
+  const holds = (names: readonly string[], from: string, to: string): string => asPredicate(named(names, from, to))
   return random.weighted<() => string>([
-    [2, () => named(usable, `(${a})`, `(${b})`)],
-    [2, () => `NOT ${named(excludable, `(${a})`, `(${b})`)}`],
-    [1, () => `(${named(usable, `(${a})`, `(${b})`)} OR ${stored(`(${b})`, `(${a})`, random)})`],
-    [1, () => `EXISTS { ${named(usable, `(${a})`, '(z)')} WHERE z.num > 0 OR ${named(usable, '(z)', `(${b})`)} }`],
+    [2, () => holds(usable, `(${a})`, `(${b})`)],
+    [2, () => `NOT ${holds(excludable, `(${a})`, `(${b})`)}`],
+    [1, () => `(${holds(usable, `(${a})`, `(${b})`)} OR ${stored(`(${b})`, `(${a})`, random)})`],
+    [1, () => `EXISTS { ${named(usable, `(${a})`, '(z)')} WHERE z.num > 0 OR ${holds(usable, '(z)', `(${b})`)} }`],
     [1, () => `NOT EXISTS { MATCH ${named(excludable, `(${a})`, '(z)')}, ${named(excludable, '(z)', `(${b})`)} }`],
     [1, () => `COUNT { ${named(excludable, `(${a})`, '(z)')} } > ${random.between(0, 1)}`],
   ])()
 }
 
 function derived(name: string, from: string, to: string, random: Random): string {
-  return random.odds(0.7) ? `${from}-[:${name}]->${to}` : `${to}<-[:${name}]-${from}`
+  const [left, right] = random.odds(0.7) ? ['-', '->'] : ['<-', '-']
+  const [first, last] = left === '-' ? [from, to] : [to, from]
+  const step = `${left}[:${name}]${right}`
+  return random.weighted([
+    [8, `${first}${step}${last}`],
+    [1, `${first}${step}${quantifier(random)}${last}`],
+    [1, `${first}(${repeatedPattern(step, random)})${quantifier(random)}${last}`],
+  ])
 }
 
-function stored(from: string, to: string, random: Random): string {
+/** A pattern predicate cannot contain a repeated pattern. */
+function asPredicate(pattern: string): string {
+  return pattern.includes(')(') ? `EXISTS { ${pattern} }` : pattern
+}
+
+function quantifier(random: Random): string {
+  return random.pick(['+', '*', '{0,1}', '{1,2}', '{2}', '{2,}', '{,2}'])
+}
+
+/** One repetition: the step, alone or with another one, and a condition on its own nodes. */
+function repeatedPattern(step: string, random: Random): string {
+  const condition = random.pick(['', '', ' WHERE i.num > 0', ' WHERE j.num <= $n', ' WHERE i.num = j.num'])
+  return random.weighted([
+    [3, `(i)${step}(j)${condition}`],
+    [2, `${stored('(i)', '(h)', random, true)}${step}(j)${condition}`],
+    [2, `(i)${step}${stored('(j)', `(:${random.pick(NODE_TYPES)})`, random, true)}${condition}`],
+    [1, `(i)${step}(i)`],
+  ])
+}
+
+function stored(from: string, to: string, random: Random, isPlain = false): string {
   const type = random.pick(RELATIONSHIP_TYPES)
   return random.weighted([
     [4, `${from}-[:${type}]->${to}`],
     [2, `${from}<-[:${type}]-${to}`],
     [1, `${from}-[:${type}]-${to}`],
     [1, `${from}-[:${type}|${random.pick(RELATIONSHIP_TYPES)}]->${to}`],
-    [1, `${from}-[:${type}]->{1,2}${to}`],
+    [isPlain ? 0 : 1, `${from}-[:${type}]->{1,2}${to}`],
   ])
 }

@@ -11,8 +11,9 @@ import type {
   RelationshipPattern,
   Span,
 } from '../../../grammar/ast.ts'
+import { assert } from '../../kernel/assert.ts'
 import { labelNames } from './bind-labels.ts'
-import { bindQuantified } from './bind-quantified.ts'
+import { bindQuantified, namesOf, rejectKnown } from './bind-quantified.ts'
 import { keptBy, type SelectedPath, selectionStep } from './bind-selection.ts'
 import type { BoundExpression, BoundMatch, BoundRelationship, NamedSymbol, Slot } from './bound.ts'
 import { slotsOf } from './expression-tree.ts'
@@ -361,6 +362,9 @@ function bindDerivedStep(
     if (step.kind === 'relationship') builder.element(step.variable, step.range ? 'relationships' : 'relationship')
     return
   }
+  const repeated = builder.deps.definitions.get(name)?.step
+  // Names inside of a repeated pattern are those of one repetition: outside, no list could have its elements.
+  if (repeated?.kind === 'quantified-path') for (const own of namesOf(repeated).values()) rejectKnown(own, builder)
   const isRight = (step as RelationshipPattern).direction === 'right'
   const [source, target] = isRight ? [left, right] : [right, left]
   const [from, to] = [builder.nodes[source]!.slot, builder.nodes[target]!.slot]
@@ -373,12 +377,11 @@ function reportDerived({ name, span }: LabelName, fault: string, builder: Patter
 
 /** The feature that the step uses although a derived relationship has no identity and no properties; null if it uses none. */
 function derivedFault(step: PatternStep, path: PathPattern): string | null {
-  if (step.kind === 'quantified-path') return 'it cannot be inside a quantified path pattern'
   if (path.variable !== null) return 'a named path cannot contain it'
+  assert(step.kind === 'relationship', 'the definitions have replaced a repeated pattern')
   if (step.variable !== null) return 'it cannot have a variable'
   if (step.properties !== null || step.where !== null) return 'it has no properties that a pattern could test'
   if (step.types!.kind !== 'label') return 'it must be the only type of its step'
-  if (step.range !== null) return 'it cannot be repeated: define the repetition, which may be recursive'
   if (step.direction === 'both') return 'it needs a direction'
   return null
 }

@@ -21,7 +21,7 @@ export function bindQuantified(
   bindChain: BindChain,
 ): void {
   const { deps } = builder
-  const names = namesIn(step)
+  const names = namesOf(step)
   for (const name of names.values()) rejectKnown(name, builder)
   // Inside, the names of the pattern hide the same names outside: they have been reported.
   const scope = new Map([...builder.scope].filter(([name]) => !names.has(name)))
@@ -62,7 +62,7 @@ export function bindQuantified(
 }
 
 /** The names that the pattern gives to its elements, each once. */
-function namesIn({ pattern }: QuantifiedPath): ReadonlyMap<string, Name> {
+export function namesOf({ pattern }: QuantifiedPath): ReadonlyMap<string, Name> {
   const names = new Map<string, Name>()
   for (const part of [...pattern.nodes, ...pattern.relationships]) {
     const name = part.kind === 'quantified-path' ? null : part.variable
@@ -71,7 +71,8 @@ function namesIn({ pattern }: QuantifiedPath): ReadonlyMap<string, Name> {
   return names
 }
 
-function rejectKnown({ text, span }: Name, builder: PatternBuilder): void {
+/** Reports the name if it has a value outside of the quantified path pattern. */
+export function rejectKnown({ text, span }: Name, builder: PatternBuilder): void {
   if (!builder.scope.has(text)) return
   const where = builder.deps.outer.has(text) ? 'by an earlier clause' : 'outside of the quantified path pattern'
   builder.report('VariableAlreadyBound', `variable \`${text}\` is already bound ${where}: give it another name`, span)

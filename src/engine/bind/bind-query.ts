@@ -55,19 +55,26 @@ export function bindQuery(
   form: QueryForm,
   definitions: Definitions = noDefinitions,
 ): Result<BoundQuery, readonly Diagnostic[]> {
-  const binder = new QueryBinder(dialect, definitions)
-  const bound = binder.bindWhole(query, form)
-  return binder.diagnostics.length > 0 ? err(distinctDiagnostics(binder.diagnostics)) : ok(bound)
+  const repeated = definitions.forQuery(query, dialect)
+  const binder = new QueryBinder(dialect, repeated.definitions)
+  binder.diagnostics.push(...repeated.diagnostics)
+  const bound = binder.bindWhole(repeated.query, form)
+  if (binder.diagnostics.length > 0) return err(distinctDiagnostics(binder.diagnostics))
+  return ok(repeated.symbols.length === 0 ? bound : { ...bound, symbols: [...bound.symbols, ...repeated.symbols] })
 }
 
-/** Binds one alternative of a definition as a query of its own. The error holds every diagnostic. */
+/**
+ * Binds one alternative of a definition as a query of its own. The error holds every diagnostic. `isOfQuery`: its text is part of a
+ * query, whose symbols it names.
+ */
 export function bindBranch(
   branch: DefinitionBranch,
   dialect: Dialect,
   definitions: Definitions,
+  isOfQuery: boolean,
 ): Result<TabledBranch, readonly Diagnostic[]> {
   const binder = new QueryBinder(dialect, definitions)
-  const bound = binder.bindTabled(branch)
+  const bound = binder.bindTabled(branch, isOfQuery)
   return binder.diagnostics.length > 0 ? err(distinctDiagnostics(binder.diagnostics)) : ok(bound)
 }
 
@@ -184,12 +191,12 @@ class QueryBinder {
   }
 
   /** An alternative of a definition. Its ends are in scope from the beginning, and have a value at the end. */
-  bindTabled(branch: DefinitionBranch): TabledBranch {
-    this.inlineDepth = 1
+  bindTabled(branch: DefinitionBranch, isOfQuery: boolean): TabledBranch {
+    this.inlineDepth = isOfQuery ? 0 : 1
     const source = this.newSlot(branch.source, 'node')
     const target = this.newSlot(branch.target, 'node')
     const part = this.bindEnds(branch, source, target, 0)
-    return { ...this.finished(part), tabled: [], source, target, uses: [...this.tabled] }
+    return { ...this.finished(part), tabled: [], source, target, needs: branch.needs, uses: [...this.tabled] }
   }
 
   private finished({ clauses, columns }: BoundPart): Omit<BoundQuery, 'tabled'> {
@@ -206,14 +213,14 @@ class QueryBinder {
 
   /**
    * The alternatives of a definition, bound to the slots of its two ends; null if it is evaluated with a table: because it is
-   * recursive, or because it would make the query too large.
+   * recursive or repeated, or because it would make the query too large.
    */
   private bindDerived(name: string, from: Slot, to: Slot, graph: number): BoundDerived['branches'] {
     const definition = this.definitions.get(name)
     assert(definition !== undefined, `${name} is a definition`)
     this.usesDefinitions = true
     const parts = this.inlineParts + definition.branches.length
-    if (definition.isRecursive || parts > INLINE_PARTS_MAX || this.inlineDepth >= INLINE_DEPTH_MAX) {
+    if (definition.isTabled || parts > INLINE_PARTS_MAX || this.inlineDepth >= INLINE_DEPTH_MAX) {
       this.tabled.add(name)
       return null
     }

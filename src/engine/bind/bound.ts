@@ -395,6 +395,8 @@ export interface TabledDefinition {
 export interface TabledBranch extends BoundQuery {
   readonly source: Slot
   readonly target: Slot
+  /** As in DefinitionBranch. */
+  readonly needs: 'source' | 'target' | null
   /** The definitions that it uses with a table. */
   readonly uses: readonly string[]
 }

@@ -12,6 +12,7 @@ import type {
   Slot,
   SlotKind,
 } from './bound.ts'
+import type { Definition } from './definitions.ts'
 import type { ExpressionPosition } from './expression-scope.ts'
 import type { VariableScope } from './frame-layout.ts'
 
@@ -42,6 +43,7 @@ export interface PatternDeps {
 /** The relationship types that are derived. */
 interface DerivedTypes {
   has(name: string): boolean
+  get(name: string): Pick<Definition, 'step'> | undefined
 }
 
 type PatternElementKind = 'node' | 'relationship' | 'relationships'

@@ -13,9 +13,13 @@ import type {
 import { walkTree } from '../../../grammar/walk.ts'
 import type { DefinitionBranch } from '../bind/definitions.ts'
 
-/** The alternatives of a definition in the form for planning. */
-export function branchesOf({ source, target, body }: DefinitionText): readonly DefinitionBranch[] {
-  return body.parts.map(({ clauses }) => ({
+/** The alternatives of a definition in the form for planning. `needs`: of each; absent: all are always needed. */
+export function branchesOf(
+  { source, target, body }: DefinitionText,
+  needs: readonly DefinitionBranch['needs'][] = [],
+): readonly DefinitionBranch[] {
+  return body.parts.map(({ clauses }, at) => ({
+    needs: needs[at] ?? null,
     source: source.variable.text,
     target: target.variable.text,
     clauses: [source, target].reduce(withEnd, clauses.flatMap(splitPatterns)),

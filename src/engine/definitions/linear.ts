@@ -2,13 +2,16 @@
 // `MATCH (d)-[:PARENT]->(f) WHERE (u)-[:can_view]->(f)`, has the pairs of its other alternatives, continued along a quantified path
 // pattern. The search for paths of the engine then evaluates it, without a table.
 import type {
+  Clause,
   DefinitionText,
   LabelExpression,
   MatchClause,
+  Name,
   NodePattern,
   PathPattern,
   QuantifiedPath,
   RelationshipPattern,
+  Span,
 } from '../../../grammar/ast.ts'
 import { walkTree } from '../../../grammar/walk.ts'
 import type { DefinitionBranch } from '../bind/definitions.ts'
@@ -41,6 +44,49 @@ export function withoutLinearRecursion(
     hops[0] ?? null,
   )
   return walk === null ? null : bases.map((base) => continued(base, walk))
+}
+
+/**
+ * The alternatives of the walks of one and more pairs of a definition with these alternatives, without recursion; null if one of them is
+ * no plain path of stored relationships.
+ */
+export function closureWithoutRecursion(
+  name: Name,
+  branches: readonly DefinitionBranch[],
+  isDerived: (type: string) => boolean,
+): readonly DefinitionBranch[] | null {
+  const { span } = name
+  const between = 'node between the pairs'
+  const further = branches.map((branch): DefinitionBranch => {
+    const node = (text: string): NodePattern => unlabelled(text, span)
+    const types: LabelExpression = { kind: 'label', name: name.text, span }
+    const step: RelationshipPattern = {
+      kind: 'relationship',
+      variable: null,
+      direction: 'right',
+      types,
+      range: null,
+      properties: null,
+      where: null,
+      span,
+    }
+    const path = plainPath({ nodes: [node(branch.source), node(between)], relationships: [step] }, span)
+    const pair: MatchClause = { kind: 'match', optional: false, mode: null, patterns: [path], where: null, span }
+    return { ...branch, clauses: [pair, ...branch.clauses.map((clause) => renamed(clause, branch.source, between))] }
+  })
+  return withoutLinearRecursion({ name }, [...branches, ...further], isDerived)
+}
+
+/** The clause with another name for a node. Conditions are left as they are: no hop has any. */
+function renamed(clause: Clause, from: string, to: string): Clause {
+  if (clause.kind !== 'match') return clause
+  const patterns = clause.patterns.map((pattern) => ({
+    ...pattern,
+    nodes: pattern.nodes.map((node) => {
+      return node.variable?.text === from ? { ...node, variable: { ...node.variable, text: to } } : node
+    }),
+  }))
+  return { ...clause, patterns }
 }
 
 function usesType(tree: unknown, type: string): boolean {
@@ -187,17 +233,8 @@ function continued(base: DefinitionBranch, { moving, nodes, relationships }: Wal
   const end = base[moving]
   const name = `${end} of the walk`
   const span = relationships[0]!.span
-  const node = (text: string): NodePattern => ({
-    kind: 'node',
-    variable: { text, span },
-    labels: null,
-    properties: null,
-    where: null,
-    span,
-  })
-  const path = (parts: Pick<PathPattern, 'nodes' | 'relationships'>): PathPattern => {
-    return { kind: 'path', variable: null, shortest: null, selector: null, where: null, span, ...parts }
-  }
+  const node = (text: string): NodePattern => unlabelled(text, span)
+  const path = (parts: Pick<PathPattern, 'nodes' | 'relationships'>): PathPattern => plainPath(parts, span)
   // The labels of the end that moves are tested only at the last node if the next hop tests narrower ones at the others.
   const moved = nodes.at(-1)!.labels
   const isTestedLater = implies(nodes[0]!.labels, moved)
@@ -219,13 +256,21 @@ function continued(base: DefinitionBranch, { moving, nodes, relationships }: Wal
     relationships: [repeated],
   })
   const last = base.clauses.at(-1)
-  const ends = { source: base.source, target: base.target, [moving]: name }
+  const ends = { source: base.source, target: base.target, needs: base.needs, [moving]: name }
   if (last?.kind === 'match' && mayShareMatch(last, relationships)) {
     const clauses = base.clauses.with(-1, { ...last, patterns: [...last.patterns, walk] })
     return { ...ends, clauses }
   }
   const clause: MatchClause = { kind: 'match', optional: false, mode: null, patterns: [walk], where: null, span }
   return { ...ends, clauses: [...base.clauses, clause] }
+}
+
+function unlabelled(text: string, span: Span): NodePattern {
+  return { kind: 'node', variable: { text, span }, labels: null, properties: null, where: null, span }
+}
+
+function plainPath(parts: Pick<PathPattern, 'nodes' | 'relationships'>, span: Span): PathPattern {
+  return { kind: 'path', variable: null, shortest: null, selector: null, where: null, span, ...parts }
 }
 
 /** Whether the walk can be part of the MATCH: no relationship can be used by both, which one MATCH would exclude. */

@@ -1,15 +1,16 @@
 // A model: the definitions of derived relationship types, from one text. Definitions may use each other and themselves; what a
 // definition excludes must not depend on it (stratified negation), so that there is exactly one least set of pairs.
-import type { DefinitionText, Span } from '../../../grammar/ast.ts'
+import type { DefinitionText, Query, Span } from '../../../grammar/ast.ts'
 import type { Diagnostic } from '../../../grammar/diagnostic.ts'
 import { parseModel } from '../../../grammar/index.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
 import { bindBranch } from '../bind/bind-query.ts'
 import type { TabledBranch, TabledDefinition } from '../bind/bound.ts'
-import type { Definition, Definitions } from '../bind/definitions.ts'
-import { dialects } from '../bind/dialect.ts'
+import type { Definition, Definitions, QueryDefinitions } from '../bind/definitions.ts'
+import { type Dialect, dialects } from '../bind/dialect.ts'
 import { branchesOf } from './branches.ts'
-import { withoutLinearRecursion } from './linear.ts'
+import { closureWithoutRecursion, withoutLinearRecursion } from './linear.ts'
+import { type AddedDefinition, Repetitions } from './repetition.ts'
 import { type DefinitionUse, usesIn } from './uses.ts'
 
 /** Limit for one model: far above what people write. */
@@ -27,23 +28,44 @@ export function compileModel(text: string): Result<CompiledModel, readonly Diagn
   }
   if (diagnostics.length > 0) return err(diagnostics)
   const names = new Set(definitions.map(({ name }) => name.text))
-  const texts = new Map(
-    definitions.map((definition) => [
-      definition.name.text,
-      { definition, uses: usesIn(definition.body, (name) => names.has(name)) },
-    ]),
+  const repetitions = new Repetitions(
+    (name) => names.has(name),
+    definitions.map(({ body }) => body),
   )
+  const rewritten = definitions.map((one) => ({ ...one, body: repetitions.rewrite(one.body) }))
+  diagnostics.push(...repetitions.diagnostics)
+  const texts = entriesOf(rewritten, repetitions.added)
   const components = componentsOf(texts)
   diagnostics.push(...[...texts].flatMap(([name, { uses }]) => cycleFaults(name, uses, texts, components)))
   if (diagnostics.length > 0) return err(diagnostics)
-  const model = new CompiledModel(texts, components)
-  diagnostics.push(...model.bindAll())
+  const model = new CompiledModel(texts, components, null)
+  diagnostics.push(...model.bindAll(dialects.definition))
   return diagnostics.length > 0 ? err(diagnostics) : ok(model)
 }
 
 interface ModelEntry {
   readonly definition: DefinitionText
   readonly uses: readonly DefinitionUse[]
+  /** Null for a definition of the text. */
+  readonly added: AddedDefinition | null
+}
+
+/** The definitions of a text with those that its repeated steps need. */
+function entriesOf(
+  definitions: readonly DefinitionText[],
+  added: readonly AddedDefinition[],
+): ReadonlyMap<string, ModelEntry> {
+  const all = [
+    ...definitions.map((definition) => ({ definition, added: null })),
+    ...added.map((one) => ({ definition: one.definition, added: one })),
+  ]
+  const names = new Set(all.map(({ definition }) => definition.name.text))
+  return new Map(
+    all.map(({ definition, added: one }) => [
+      definition.name.text,
+      { definition, added: one, uses: usesIn(definition.body, (name) => names.has(name)) },
+    ]),
+  )
 }
 
 type ModelEntries = ReadonlyMap<string, ModelEntry>
@@ -148,35 +170,39 @@ function pathBetween(from: string, to: string, entries: ModelEntries): readonly 
   return [from, to]
 }
 
-/** The definitions of one model. */
+/** The definitions of one model, or those that the repeated steps of one query add to a model. */
 export class CompiledModel implements Definitions {
-  private readonly definitions: ReadonlyMap<string, Definition>
+  private readonly definitions = new Map<string, Definition>()
   private readonly texts: ModelEntries
   private readonly components: ReadonlyMap<string, number>
+  private readonly model: CompiledModel | null
   private readonly bound = new Map<string, TabledDefinition>()
 
-  /** Use `compileModel`. */
-  constructor(texts: ModelEntries, components: ReadonlyMap<string, number>) {
+  /** Use `compileModel`. `model`: the definitions that these ones can use besides each other. */
+  constructor(texts: ModelEntries, components: ReadonlyMap<string, number>, model: CompiledModel | null) {
     this.texts = texts
     this.components = components
+    this.model = model
+    const isDerived = (type: string): boolean => texts.has(type) || (model?.has(type) ?? false)
     const sizes = new Map<number, number>()
     for (const component of components.values()) sizes.set(component, (sizes.get(component) ?? 0) + 1)
-    this.definitions = new Map(
-      [...texts].map(([name, { definition, uses }]) => {
-        const isAlone = sizes.get(components.get(name)!) === 1
-        const usesItself = uses.some(({ type }) => type.name === name)
-        const branches = branchesOf(definition)
-        const walks =
-          isAlone && usesItself ? withoutLinearRecursion(definition, branches, (type) => texts.has(type)) : null
-        const isRecursive = walks === null && (usesItself || !isAlone)
-        return [name, { name, branches: walks ?? branches, isRecursive }]
-      }),
-    )
+    for (const [name, { definition, uses, added }] of texts) {
+      const isAlone = sizes.get(components.get(name)!) === 1
+      const usesItself = uses.some(({ type }) => type.name === name)
+      const branches = branchesOf(definition, added?.needs)
+      // A definition that is repeated comes before the repetition.
+      const repeated = added?.closureOf == null ? undefined : this.get(added.closureOf)
+      let walks: Definition['branches'] | null = null
+      if (repeated?.isTabled === false) walks = closureWithoutRecursion(definition.name, repeated.branches, isDerived)
+      else if (isAlone && usesItself) walks = withoutLinearRecursion(definition, branches, isDerived)
+      const isTabled = walks === null && (added !== null || usesItself || !isAlone)
+      this.definitions.set(name, { name, branches: walks ?? branches, isTabled, step: added?.step ?? null })
+    }
   }
 
   /** The names of the definitions, in the order of the text. */
   get names(): readonly string[] {
-    return [...this.definitions.keys()]
+    return [...this.definitions.values()].flatMap(({ name, step }) => (step === null ? [name] : []))
   }
 
   /** The definitions that name one of these relationship types, each with the first name. */
@@ -188,11 +214,11 @@ export class CompiledModel implements Definitions {
   }
 
   has(name: string): boolean {
-    return this.definitions.has(name)
+    return this.get(name) !== undefined
   }
 
   get(name: string): Definition | undefined {
-    return this.definitions.get(name)
+    return this.definitions.get(name) ?? this.model?.get(name)
   }
 
   tabled(names: Iterable<string>): readonly TabledDefinition[] {
@@ -200,7 +226,7 @@ export class CompiledModel implements Definitions {
     const pending = [...names]
     for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
       if (found.has(name)) continue
-      const definition = this.bound.get(name)
+      const definition = this.boundOf(name)
       if (definition === undefined) continue
       found.set(name, definition)
       pending.push(...definition.branches.flatMap(({ uses }) => uses))
@@ -208,14 +234,36 @@ export class CompiledModel implements Definitions {
     return [...found.values()]
   }
 
+  private boundOf(name: string): TabledDefinition | undefined {
+    return this.bound.get(name) ?? this.model?.boundOf(name)
+  }
+
+  forQuery(query: Query, dialect: Dialect): QueryDefinitions {
+    const repetitions = new Repetitions((name) => this.has(name), [query])
+    const rewritten = repetitions.rewrite(query)
+    const { added, diagnostics } = repetitions
+    if (added.length === 0) return { query: rewritten, definitions: this, symbols: [], diagnostics }
+    const texts = entriesOf([], added)
+    const components = new Map([...componentsOf(texts)].map(([name, at]) => [name, this.components.size + at]))
+    const definitions = new CompiledModel(texts, components, this)
+    // Tables hold the answer to a question once, so it must be the same each time.
+    const faults = definitions.bindAll({ ...dialect, allowsImpure: false }).map(inRepetition)
+    return {
+      query: rewritten,
+      definitions,
+      symbols: [...definitions.bound.values()].flatMap(({ branches }) => branches.flatMap(({ symbols }) => symbols)),
+      diagnostics: [...diagnostics, ...faults],
+    }
+  }
+
   /** Binds every alternative. Returns what is wrong with them. */
-  bindAll(): readonly Diagnostic[] {
+  bindAll(dialect: Dialect): readonly Diagnostic[] {
     const diagnostics: Diagnostic[] = []
     for (const [name, { branches }] of this.definitions) {
       const { body } = this.texts.get(name)!.definition
       const bound: TabledBranch[] = []
       branches.forEach((branch, at) => {
-        const result = bindBranch(branch, dialects.definition, this)
+        const result = bindBranch(branch, dialect, this, this.model !== null)
         if (!result.ok) diagnostics.push(...result.error)
         else {
           diagnostics.push(...branchFaults(result.value, body.parts[at]?.span ?? body.span))
@@ -226,6 +274,13 @@ export class CompiledModel implements Definitions {
     }
     return diagnostics
   }
+}
+
+/** A repeated pattern is a definition of its own, so it reads no name of the query around it. */
+function inRepetition(diagnostic: Diagnostic): Diagnostic {
+  if (diagnostic.code !== 'UndefinedVariable') return diagnostic
+  const message = `a repeated pattern with a derived relationship reads only its own elements: ${diagnostic.message}`
+  return { ...diagnostic, message }
 }
 
 function branchFaults({ clauses }: TabledBranch, place: Span): readonly Diagnostic[] {

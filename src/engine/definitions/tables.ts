@@ -226,7 +226,10 @@ class DefinitionTables implements DerivedPairs {
 
   /** Has all alternatives of the goal run from the beginning. The first one runs first: the list is read from its end. */
   private begin(goal: Goal): void {
-    for (const branch of goal.definition.branches.toReversed()) this.beginBranch(goal, branch)
+    const other = goal.form === 'in' ? 'source' : 'target'
+    for (const branch of goal.definition.branches.toReversed()) {
+      if (branch.bound.needs !== other) this.beginBranch(goal, branch)
+    }
   }
 
   private beginBranch(goal: Goal, branch: ProgramBranch): void {

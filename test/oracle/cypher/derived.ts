@@ -16,18 +16,19 @@ export function withDerived(
   const parsed = parseModel(text)
   if (!parsed.ok) throw new Error(`does not parse: ${parsed.diagnostics[0]?.message}\n${text}`)
   const definitions = new Map(parsed.model.definitions.map((each) => [each.name.text, each]))
+  const derivedTypes = [...definitions.keys()]
   let derived: GraphRelationship[] = []
   for (const layer of layers) {
     for (let size = -1; size < derived.length; ) {
       size = derived.length
       for (const name of layer) {
-        const whole = { nodes: graph.nodes, relationships: [...graph.relationships, ...derived] }
+        const whole = { nodes: graph.nodes, relationships: [...graph.relationships, ...derived], derivedTypes }
         const kept = derived.filter(({ type }) => type !== name)
         derived = [...kept, ...pairsOf(definitions.get(name)!, whole, parameters)]
       }
     }
   }
-  return { nodes: graph.nodes, relationships: [...graph.relationships, ...derived] }
+  return { nodes: graph.nodes, relationships: [...graph.relationships, ...derived], derivedTypes }
 }
 
 function pairsOf(

@@ -3,6 +3,7 @@
 import type {
   Expression,
   HopRange,
+  LabelExpression,
   MapLiteral,
   MatchMode,
   NodePattern,
@@ -54,6 +55,7 @@ export class Matcher {
   private readonly graph: ReferenceGraph
   private readonly incident = new Map<GraphNode, GraphRelationship[]>()
   private readonly evaluate: EvaluateExpression
+  private readonly derivedTypes = new Set<string>()
   constructor(graph: ReferenceGraph, evaluate: EvaluateExpression) {
     this.graph = graph
     for (const node of graph.nodes) this.incident.set(node, [])
@@ -61,6 +63,7 @@ export class Matcher {
       for (const end of new Set([relationship.source, relationship.target])) this.incident.get(end)!.push(relationship)
     }
     this.evaluate = evaluate
+    for (const type of graph.derivedTypes ?? []) this.derivedTypes.add(type)
   }
 
   /** All rows of `MATCH patterns WHERE where`. */
@@ -155,6 +158,13 @@ export class Matcher {
       return [{ ...find, ends, names: bind(find.names, pattern.variable.text, { kind: 'path', nodes, relationships }) }]
     }
     const from = nodes.at(-1) as GraphNode
+    if (this.isDerivedWalk(step)) {
+      return this.walkDerived(step, from).flatMap((end) =>
+        this.place(next, end, find).flatMap((placed) =>
+          this.walk(pattern, at + 1, [...nodes, end], relationships, placed),
+        ),
+      )
+    }
     if (step.kind === 'quantified-path') {
       return this.repeat(step, from, find).flatMap(({ trail, find: repeated }) =>
         this.place(next, trail.end, repeated).flatMap((placed) =>
@@ -172,6 +182,39 @@ export class Matcher {
         ),
       ),
     )
+  }
+
+  /** Whether the step repeats derived pairs. */
+  private isDerivedWalk(step: RelationshipPattern | QuantifiedPath): boolean {
+    if (step.range === null) return false
+    const types = step.kind === 'relationship' ? [step.types] : step.pattern.relationships.map(typesOf)
+    return types.some((type) => type?.kind === 'label' && this.derivedTypes.has(type.name))
+  }
+
+  /** The nodes at the end of a walk over derived pairs, each once: what one repetition reaches, and so on. */
+  private walkDerived(step: RelationshipPattern | QuantifiedPath, from: GraphNode): GraphNode[] {
+    const { min, max } = step.range!
+    const least = min ?? (step.kind === 'relationship' ? 1 : 0)
+    const most = max ?? least + this.graph.nodes.length
+    const reached = new Set<GraphNode>()
+    let level = new Set([from])
+    for (let count = 0; count <= most; count++) {
+      if (count >= least) for (const node of level) reached.add(node)
+      level = new Set([...level].flatMap((node) => this.onceFrom(step, node)))
+    }
+    return [...reached]
+  }
+
+  /** The nodes that one repetition reaches. What it uses does not matter to another one. */
+  private onceFrom(step: RelationshipPattern | QuantifiedPath, from: GraphNode): GraphNode[] {
+    const nothing: PatternSearch = { names: new Map(), used: [], parts: [] }
+    if (step.kind === 'relationship') return this.trails({ ...step, range: null }, from, nothing).map(({ end }) => end)
+    const { pattern, where } = step
+    return this.place(pattern.nodes[0]!, from, nothing)
+      .flatMap((placed) => this.walk(pattern, 0, [from], [], placed))
+      .filter(({ parts, names }) => parts.every(([part, element]) => this.holds(part, element, names)))
+      .filter(({ names }) => where === null || this.isTrue(where, names))
+      .map(({ ends }) => ends!.last)
   }
 
   /** Every number of repetitions of a quantified path pattern, each as one path with the lists of its variables. */
@@ -350,6 +393,10 @@ function farEnds(relationship: GraphRelationship, near: GraphNode, direction: 'r
   if (direction !== 'left' && relationship.source === near) ends.add(relationship.target)
   if (direction !== 'right' && relationship.target === near) ends.add(relationship.source)
   return [...ends]
+}
+
+function typesOf(step: RelationshipPattern | QuantifiedPath): LabelExpression | null {
+  return step.kind === 'relationship' ? step.types : null
 }
 
 function bounds(range: HopRange | null): readonly [number, number] {

@@ -42,6 +42,8 @@ export interface ReferencePath {
 export interface ReferenceGraph {
   readonly nodes: readonly GraphNode[]
   readonly relationships: readonly GraphRelationship[]
+  /** The names of definitions, also of those without a pair. */
+  readonly derivedTypes?: readonly string[]
 }
 
 /** The run failed: a type error, a missing parameter, arithmetic out of range. A policy that fails grants nothing. */

@@ -107,15 +107,55 @@ describe('a step over a definition', () => {
     ['MATCH (a)-[:in WHERE true]->(b) RETURN a', 'it has no properties that a pattern could test'],
     ['MATCH (a)-[:in|MEMBER]->(b) RETURN a', 'it must be the only type of its step'],
     ['MATCH (a)-[:!in]->(b) RETURN a', 'it must be the only type of its step'],
-    ['MATCH (a)-[:in]->+(b) RETURN a', 'it cannot be repeated: define the repetition, which may be recursive'],
-    ['MATCH (a)-[:in*1..2]->(b) RETURN a', 'it cannot be repeated: define the repetition, which may be recursive'],
-    ['MATCH (a) (()-[:in]->()){1,2} (b) RETURN a', 'it cannot be inside a quantified path pattern'],
+    ['MATCH (a)-[:in]-+(b) RETURN a', 'it needs a direction'],
+    ['MATCH (a)-[r:in]->+(b) RETURN a', 'it cannot have a variable'],
+    ['MATCH (a)((x)-[r:in]->(y))+(b) RETURN a', 'it cannot have a variable'],
     ['MATCH p = (a)-[:in]->(b) RETURN p', 'a named path cannot contain it'],
+    ['MATCH p = (a)-[:in]->+(b) RETURN p', 'a named path cannot contain it'],
+    ['MATCH p = (a)((x)-[:in]->(y))+(b) RETURN p', 'a named path cannot contain it'],
+    ['MATCH ANY (a)-[:in]->+(b) RETURN a', 'a path with a selector cannot contain it'],
     ['MATCH ANY SHORTEST (a)-[:in]->(b) RETURN a', 'a path with a selector cannot contain it'],
     ['MATCH p = shortestPath((a)-[:in]->(b)) RETURN p', 'a path with a selector cannot contain it'],
     ['MATCH (a)-[:in]-(b) RETURN a', 'it needs a direction'],
   ])('%s is refused', (text, why) => {
     expect(faultOf(text)).toBe(`InvalidDerivedRelationship: \`in\` is derived by a definition: ${why}`)
+  })
+
+  test.each([
+    [
+      'MATCH (a)-[:in]->{1,101}(b) RETURN a',
+      'InvalidDerivedRelationship: more than 100 repetitions of a derived relationship: define the walk, which may be recursive',
+    ],
+    [
+      'MATCH (x) MATCH (a)((x)-[:in]->(y))+(b) RETURN a',
+      'VariableAlreadyBound: variable `x` is already bound by an earlier clause: give it another name',
+    ],
+    [
+      'MATCH (c) MATCH (a)((x)-[:in]->(y) WHERE x.n = c.n)+(b) RETURN a',
+      'UndefinedVariable: a repeated pattern with a derived relationship reads only its own elements: variable `c` is not defined; did you mean `x`?',
+    ],
+    ['MATCH (a)((x)-[:in]->(y))+(b) RETURN x', 'UndefinedVariable: variable `x` is not defined; did you mean `a`?'],
+  ])('the repetition %s is refused', (text, message) => {
+    expect(faultOf(text)).toBe(message)
+  })
+
+  test('a repeated pattern names what it reads in the graph', () => {
+    const query = compileRowsQuery(
+      'MATCH (a:User)((x:Team)-[:in]->(y)-[:HAS]->(z) WHERE x.level > $least)+(b) RETURN b',
+      undefined,
+      'open',
+      model,
+    )
+    if (!query.ok) throw new Error(query.error[0]!.message)
+    expect(query.value.symbols.map(({ name }) => name).toSorted()).toEqual(['HAS', 'Team', 'User', 'level'])
+    expect(query.value.parameters).toEqual(['least'])
+  })
+
+  test('an exclusion of a repetition that depends on the definition is refused, and the cycle named', () => {
+    const text = 'DEFINE (u)-[:a]->(d) AS { MATCH (u)-[:A]->(d) WHERE NOT (d)-[:a]->+(u) }'
+    expect(faultsOf(text)).toEqual([
+      'UnstratifiedDefinition: a definition cannot exclude or count what depends on itself: `a` → `a+` → `a` @ a',
+    ])
   })
 
   test('reads the parameters of the definition, and depends on what the definition reads', () => {

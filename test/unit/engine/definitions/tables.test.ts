@@ -17,6 +17,9 @@ DEFINE (u:User)-[:approves]->(d:Doc) AS {
 DEFINE (a:Doc)-[:odd]->(b:Doc) AS { MATCH (a)-[:NEXT]->(b) UNION MATCH (a)-[:even]->(x)-[:NEXT]->(b) }
 DEFINE (a:Doc)-[:even]->(b:Doc) AS { MATCH (a)-[:odd]->(x)-[:NEXT]->(b) }
 DEFINE (a:Doc)-[:baseless]->(b:Doc) AS { MATCH (a)-[:NEXT]->(x)-[:baseless]->(b) }
+DEFINE (a:Doc)-[:next]->(b:Doc) AS { MATCH (a)-[:NEXT]->(b) }
+DEFINE (a:Doc)-[:thrice]->(b:Doc) AS { MATCH (a)-[:next]->{3}(b) }
+DEFINE (a:Doc)-[:around]->(b:Doc) AS { MATCH (a)-[:next]->(b) UNION MATCH (a)-[:around]->{2,3}(b) }
 DEFINE (u:User)-[:stranger]->(g:Group) AS { MATCH (u) WHERE NOT (u)-[:in]->(g) }
 `
 
@@ -102,6 +105,33 @@ describe('definitions', () => {
     expect(condition.exists({ subject: ['User', 'bob'], resource: ['Doc', '5'] })).toBe(false)
     expect(condition.find('subject', { resource: ['Doc', '3'] })).toEqual([['User', 'ann']])
     expect(condition.find('resource', { subject: ['User', 'bob'] })).toEqual([['Doc', '1']])
+  })
+
+  const reached = (pattern: string): string[] =>
+    graph
+      .query(`MATCH ${pattern} RETURN a.external_id + ' ' + b.external_id AS pair ORDER BY pair`)
+      .rows.map(([pair]) => String(pair))
+
+  test.each([
+    ['(a)-[:next]->+(b)', ['1 1', '1 2', '1 3', '2 1', '2 2', '2 3', '3 1', '3 2', '3 3']],
+    ['(b)<-[:next]-+(a)', ['1 1', '1 2', '1 3', '2 1', '2 2', '2 3', '3 1', '3 2', '3 3']],
+    ["(a {external_id: '1'})-[:next]->*(b)", ['1 1', '1 2', '1 3']],
+    ["(a)-[:next]->{0,1}(b {external_id: '1'})", ['1 1', '3 1']],
+    ['(a)-[:next]->{2}(b)', ['1 3', '2 1', '3 2']],
+    ["(a)-[:next*2..3]->(b {external_id: '1'})", ['1 1', '2 1']],
+    // The walk goes along the cycle again and again: a pair has no identity that could be used up.
+    ["(a {external_id: '1'})-[:next]->{4}(b)", ['1 2']],
+    ["(a {external_id: '1'})-[:next]->{3,}(b)", ['1 1', '1 2', '1 3']],
+    ['(a:User)-[:in]->(x)<-[:in]-(b:User)((i)<-[:LEFT]-(j)-[:next]->(k)){0,2}(c)', ['ann ann', 'ann ann']],
+    ["(a)((i)-[:next]->(j)-[:NEXT]->(k))+(b {external_id: '1'})", ['1 1', '2 1', '3 1']],
+    ["(a)((i)-[:next]->(j) WHERE i.external_id <> '2')+(b {external_id: '1'})", ['3 1']],
+    ['(a)((i)-[:thrice]->(i))+(b)', ['1 1', '2 2', '3 3']],
+  ])('the walk %s', (pattern, pairs) => {
+    expect(reached(pattern)).toEqual(pairs)
+  })
+
+  test('a repetition inside a definition that it depends on', () => {
+    expect(pairs('around')).toEqual(['1 1', '1 2', '1 3', '2 1', '2 2', '2 3', '3 1', '3 2', '3 3'])
   })
 
   test('a limit of steps ends an evaluation with a table', () => {
