@@ -1,6 +1,7 @@
 // The configuration kind of models: the definitions of derived relationships that the policies and queries of a project use.
 import { z } from 'zod'
-import { type ConfigKind, envelope, envelopeUpdate, projectsKind, reference } from '../config/kind.ts'
+import { defineKind, field } from '../config/define-kind.ts'
+import type { ConfigKind } from '../config/kind.ts'
 import { err, ok } from '../kernel/result.ts'
 import { compiledModel, modelsKind, noModel, type StoredModel } from './stored-model.ts'
 
@@ -14,24 +15,23 @@ type ModelConsequences = (
 
 /** Returns the kind. `textMax`: maximum characters of a model. `consequences`: what a change breaks. */
 export function models(textMax: number, consequences: ModelConsequences): ConfigKind {
-  const members = {
-    model: z
-      .string()
-      .min(1)
-      .max(textMax)
-      .describe('the text of the model: `DEFINE (u:User)-[:can_view]->(d:Doc) AS { MATCH … }`, any number of times'),
-  }
-  return {
+  return defineKind({
     path: modelsKind,
     label: 'model',
-    parent: { field: 'project_id', kind: projectsKind },
-    operations: { create: true, update: true, delete: true, byName: true },
     onePerProject: true,
-    createSchema: z.strictObject({ ...envelope, project_id: reference, ...members }),
-    updateSchema: z.strictObject({ ...envelopeUpdate, model: members.model.nullish() }),
-    readShape: { model: z.string() },
-    secrets: [],
-    omittedInLists: ['model'],
+    fields: {
+      model: field(
+        z
+          .string()
+          .min(1)
+          .max(textMax)
+          .describe(
+            'the text of the model: `DEFINE (u:User)-[:can_view]->(d:Doc) AS { MATCH … }`, any number of times',
+          ),
+      )
+        .required()
+        .emptyInLists(),
+    },
     check(fields) {
       const compiled = compiledModel(fields)
       return compiled.ok ? ok({ fields }) : err({ kind: 'invalid', issues: compiled.error })
@@ -43,5 +43,5 @@ export function models(textMax: number, consequences: ModelConsequences): Config
         before === null ? noModel : compiledModel(before),
         after === null ? noModel : compiledModel(after),
       ),
-  }
+  })
 }

@@ -315,6 +315,7 @@ export const layerRules: readonly LayerRule[] = [
     mayImport: [
       'src/model/',
       'src/kernel/',
+      'src/config/define-kind.ts',
       'src/config/kind.ts',
       'src/engine/definitions/',
       'grammar/diagnostic.ts',
