@@ -167,10 +167,14 @@ export class AuditSealer {
       const sinceMs = commits === this.commits ? this.lookedMs : Math.max(this.lookedMs, nowMs - PAUSE_MS)
       // Counted before the streams are read: a commit in between is seen next time.
       this.commits = commits
+      const usedBefore = process.cpuUsage()
       await this.scanner.scan(false, sinceMs)
+      // Without the time in which it waits for a graph that another process keeps locked.
+      const { user, system } = process.cpuUsage(usedBefore)
+      const usedMs = (user + system) / 1000
       this.rescanMs = nowMs + (this.scanner.hasYoungFile ? RESCAN_YOUNG_MS : RESCAN_MS)
       const endMs = performance.now()
-      this.nextScanMs = endMs + (endMs - nowMs) * (1 / SCAN_SHARE - 1)
+      this.nextScanMs = endMs + Math.min(endMs - nowMs, usedMs) * (1 / SCAN_SHARE - 1)
     }
     this.lookedMs = nowMs
     await this.sealDue(nowMs)

@@ -1,8 +1,9 @@
 // The deletion of a project whose records cannot be sealed soon: its graphs stay until they are.
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
+import { EXCLUSIVE, hasFlock, tryFlock, UNLOCK } from '../../../src/store/process/flock.ts'
 import { projectFolderName } from '../../../src/store/tenancy/project-folders.ts'
 import { readAuditLogs } from '../../support/audit-logs.ts'
 import { childrenOf } from '../../support/child-processes.ts'
@@ -65,5 +66,33 @@ it('deletes the graphs of a project after their records are sealed, if the seali
   expect(await pages()).toEqual(['nodes/Page/first', ...probed, 'nodes/Page/last'])
   line.close()
   other.close()
+  await fixture.close()
+})
+
+it('deletes a project while another process keeps its graphs locked; they are deleted later', async () => {
+  const data = join(folder, 'locked')
+  const fixture = await startWorkers(data, 1)
+  const line = await HttpConnection.to(fixture.server.url)
+  const project = await makeProject(fixture, line, 'locked')
+  const graphs = join(data, 'projects', projectFolderName(project.id))
+  await captured(line, project, 'nodes', { nodes: [{ type: 'Page', external_id: 'first' }] })
+  await untilCommitted(data, 'the record is sealed', async () =>
+    ((await readAuditLogs(data)).get(project.id)?.entries ?? []).some(({ type }) => type.endsWith('upsert.node')),
+  )
+  expect(hasFlock()).toBe(true)
+  // As a process that is stopped while it opens them.
+  const folders = readdirSync(graphs, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => openSync(join(entry.parentPath, entry.name), 'r'))
+  for (const held of folders) while (!tryFlock(held, EXCLUSIVE)) await Bun.sleep(1)
+  const deleted = await line.request('DELETE', `/configs/v1/projects/${project.id}`, fixture.admin)
+  expect([deleted.status, fixture.server.notices()]).toEqual([200, expect.any(String)])
+  expect((await line.request('GET', `/configs/v1/projects/${project.id}`, fixture.admin)).status).toBe(404)
+  for (const held of folders) {
+    tryFlock(held, UNLOCK)
+    closeSync(held)
+  }
+  await untilCommitted(data, 'the graphs are deleted', () => !existsSync(graphs))
+  line.close()
   await fixture.close()
 })
