@@ -20,10 +20,48 @@ export interface Name extends Spanned {
 
 // ---------------------------------------------------------------- models
 
-/** The text of a model: the definitions of a project. */
+/** The text of a model: the declared types of a project, if it declares any, and its definitions. */
 export interface ModelText extends Spanned {
   readonly kind: 'model'
+  readonly types: GraphTypeText | null
   readonly definitions: readonly DefinitionText[]
+}
+
+/** The declared types of a graph, in the syntax of GQL graph types (ISO/IEC 39075, 18.2). */
+export interface GraphTypeText extends Spanned {
+  readonly kind: 'graph-type'
+  /** What captures do with data that no type allows. `open`: they warn. `closed`: they refuse it. */
+  readonly mode: 'open' | 'closed'
+  readonly elements: readonly (NodeTypeText | RelationshipTypeText)[]
+}
+
+/** Alternatives of labels: `User&Admin|Group` is `[[User, Admin], [Group]]`. */
+export type LabelSets = readonly (readonly Name[])[]
+
+/** `(:User {email STRING})`: nodes with exactly these labels. `(:User|Group)` declares a type for each alternative. */
+export interface NodeTypeText extends Spanned {
+  readonly kind: 'node-type'
+  readonly labels: LabelSets
+  readonly properties: readonly PropertyTypeText[]
+}
+
+/** `(:User|Group)-[:MEMBER {until ZONED DATETIME}]->(:Group)`. */
+export interface RelationshipTypeText extends Spanned {
+  readonly kind: 'relationship-type'
+  /** `[:OWNER|VIEWER]` declares a type for each name. */
+  readonly names: readonly Name[]
+  /** The labels that the source has among its labels; empty: any node. */
+  readonly source: LabelSets
+  readonly target: LabelSets
+  readonly properties: readonly PropertyTypeText[]
+}
+
+/** `email STRING NOT NULL`. */
+export interface PropertyTypeText extends Spanned {
+  readonly kind: 'property-type'
+  readonly name: Name
+  /** The types that a value may have; not nullable: each element has the property. */
+  readonly types: readonly ValueType[]
 }
 
 /** One end of a definition: the variable that its body uses, and the labels of the nodes; null: any node. */

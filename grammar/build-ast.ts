@@ -13,8 +13,12 @@ export function name(token: IToken): ast.Name {
 // ---------------------------------------------------------------- models
 
 /** Builds a model. */
-export function model(definitions: readonly ast.DefinitionText[], span: ast.Span): ast.ModelText {
-  return { kind: 'model', definitions, span }
+export function model(
+  types: ast.GraphTypeText | null,
+  definitions: readonly ast.DefinitionText[],
+  span: ast.Span,
+): ast.ModelText {
+  return { kind: 'model', types, definitions, span }
 }
 
 /** Builds a definition. */

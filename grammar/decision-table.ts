@@ -145,4 +145,22 @@ orderBy AT_LEAST_ONE_SEP 0: NOT SignOperator FreeName Integer Float Text TRUE FA
 sortItem OR 0: ASC | ASCENDING | DESC | DESCENDING
 sortItem OPTION 0: ASC ASCENDING DESC DESCENDING
 model MANY 0: DEFINE
-model OPTION 0: Semicolon`
+model OPTION 0: OPEN CLOSED OpenParen
+model OPTION 2: Semicolon
+graphType OR 0: OPEN | CLOSED
+graphType OPTION 0: OPEN CLOSED
+graphType OPTION 2: Semicolon
+graphType AT_LEAST_ONE_SEP 0: OpenParen
+elementType OPTION 0: Less Minus
+typedNode MANY 0: Bar
+typedNode OPTION 0: Colon IS
+typedNode OPTION 2: OpenBrace
+typeSign OR 0: Colon | IS
+labelSet AT_LEAST_ONE_SEP 0: AnyName
+typedArrow MANY 0: Bar
+typedArrow OPTION 0: Less
+typedArrow OPTION 2: OpenBrace
+typedArrow OPTION 3: Greater
+propertyTypes MANY_SEP 0: AnyName
+propertyType OR 0: TYPED | Colon
+propertyType OPTION 0: TYPED Colon`

@@ -24,7 +24,7 @@ export function parse(text: string): Parsed<'query', Query> {
   return parsed.ok ? { ok: true, query: parsed.tree } : parsed
 }
 
-/** Parses a model: definitions of derived relationships. As `parse`. */
+/** Parses a model: declared types, and definitions of derived relationships. As `parse`. */
 export function parseModel(text: string): Parsed<'model', ModelText> {
   const parsed = parseAs(text, (tokens) => parser.readModel(text, tokens))
   return parsed.ok ? { ok: true, model: parsed.tree } : parsed

@@ -11,6 +11,7 @@ import { isReserved, keywords, kw } from './tokens.ts'
 const aName = label(t.FreeName)
 const anExpression = 'an expression'
 const afterQuery = 'an operator, a clause or the end of the query'
+const afterModel = '`,`, `DEFINE` or the end of the model'
 // A clause is rejected at this place only if RETURN has ended the query before it.
 const afterReturn = '`UNION`, `NEXT` or the end of the query, because `RETURN` is the last clause'
 const clauseStarts: readonly (TokenType | undefined)[] = [
@@ -20,7 +21,7 @@ const clauseStarts: readonly (TokenType | undefined)[] = [
 /** Makes the message of a Chevrotain error the expected token alone; `toDiagnostic` completes the sentence. */
 export const errorMessageProvider: IParserErrorMessageProvider = {
   buildMismatchTokenMessage: ({ expected }) => label(expected),
-  buildNotAllInputParsedMessage: () => afterQuery,
+  buildNotAllInputParsedMessage: ({ ruleName }) => (ruleName === 'model' ? afterModel : afterQuery),
   buildNoViableAltMessage: ({ customUserDescription, expectedPathsPerAlt }) =>
     customUserDescription ?? expectedTokens(expectedPathsPerAlt.map((paths) => paths.map(([first]) => first!))),
   buildEarlyExitMessage: ({ customUserDescription, expectedIterationPaths }) =>
@@ -54,7 +55,8 @@ export function toDiagnostic(error: IRecognitionException, source: string, token
 
   const end = source.trimEnd().length
   const span = token === null ? { start: end, end } : spanOf(token)
-  const found = token === null ? 'end of the query' : `\`${shorten(token.image)}\``
+  const whole = error.context.ruleStack[0] === 'model' ? 'model' : 'query'
+  const found = token === null ? `end of the ${whole}` : `\`${shorten(token.image)}\``
   const hint = token === null ? '' : suggestion(token, previous, expected)
   const code = /^(?:relationship|hop)/.test(error.context.ruleStack.at(-1) ?? '')
     ? 'InvalidRelationshipPattern'

@@ -3,19 +3,27 @@ import type {
   Clause,
   DefinitionText,
   Expression,
+  GraphTypeText,
   LabelExpression,
   ModelText,
   NodePattern,
+  NodeTypeText,
   PathPattern,
   PathSelector,
+  PropertyTypeText,
   QuantifiedPath,
   Query,
   RelationshipPattern,
+  RelationshipTypeText,
 } from './ast.ts'
 
 /** The nodes of a syntax tree that have a kind. */
 export type CypherNode =
   | ModelText
+  | GraphTypeText
+  | NodeTypeText
+  | RelationshipTypeText
+  | PropertyTypeText
   | DefinitionText
   | Query
   | Clause

@@ -15,7 +15,7 @@ export const freeWords = [
   ...['FILTER', 'LET', 'FOR', 'NEXT', 'TYPED', 'NORMALIZED', 'BOTH', 'LEADING', 'TRAILING', 'FROM', 'ALLREDUCE'],
   ...['ALL', 'ANY', 'NONE', 'SINGLE', 'REDUCE', 'COUNT', 'COLLECT', 'EXISTS', 'SHORTESTPATH', 'ALLSHORTESTPATHS'],
   ...['SHORTEST', 'PATH', 'PATHS', 'GROUP', 'GROUPS', 'DIFFERENT', 'RELATIONSHIP', 'RELATIONSHIPS'],
-  ...['REPEATABLE', 'ELEMENT', 'ELEMENTS', 'BINDINGS', 'DEFINE'],
+  ...['REPEATABLE', 'ELEMENT', 'ELEMENTS', 'BINDINGS', 'DEFINE', 'OPEN', 'CLOSED'],
 ] as const
 
 /** A reserved keyword, in upper case. */
