@@ -176,7 +176,9 @@ export abstract class ModelRules extends ClauseRules {
     const properties: PropertyTypeText[] = []
     this.CONSUME(t.OpenBrace)
     this.MANY_SEP({ SEP: t.Comma, DEF: () => properties.push(this.SUBRULE(this.propertyType)) })
-    this.CONSUME(t.CloseBrace, { ERR_MSG: properties.length === 0 ? 'a property such as `email STRING`' : '`,` or `}`' })
+    this.CONSUME(t.CloseBrace, {
+      ERR_MSG: properties.length === 0 ? 'a property such as `email STRING`' : '`,` or `}`',
+    })
     return properties
   })
 

@@ -1,5 +1,5 @@
-// Finds the labels, relationship types and properties of a text that the graph has never seen: most are spelling mistakes. It reads
-// the dictionary of names only, so it costs the same for every graph (docs/decisions/0008-policy-filters-and-parameters.md).
+// Finds the labels, relationship types and properties of a text that the graph has never seen, or that the model does not declare: most
+// are spelling mistakes. It reads names only, so it costs the same for every graph (docs/decisions/0008-policy-filters-and-parameters.md).
 import { type Diagnostic, type Position, positionOf } from '../../grammar/diagnostic.ts'
 import { nearestName } from '../../grammar/suggest.ts'
 import { protectedNames } from '../kernel/element-rules.ts'
@@ -29,27 +29,34 @@ type SymbolName = Pick<NamedSymbol, 'kind' | 'name'> & Partial<Pick<NamedSymbol,
 /** Names that one check compares for all its suggestions, which takes at most some 20 ms. */
 const COMPARISONS_MAX = 20_000
 
-/** The names that a graph has seen. */
+/** Where names come from: what was captured, or what the model of the project declares. */
+type NameOrigin = 'captured' | 'declared'
+
+/** The names that a graph has seen, or a model declares. */
 export type KnownSymbols = Pick<Snapshot, 'symbol' | 'symbolNames'>
 
-/** Finds the given names that several graphs together have never seen. Valid while the snapshots are open. */
+/** Finds the given names that several sources together do not know. Valid while the snapshots are open. */
 export class UnknownSymbols {
   /** False if nothing was captured yet: then every name is unknown, and no warning has a meaning. */
   readonly isMeaningful: boolean
   private readonly snapshots: readonly KnownSymbols[]
+  private readonly origin: NameOrigin
   private readonly suggestions = new Map<string, string | null>()
   private comparisonsLeft = COMPARISONS_MAX
 
-  constructor(snapshots: readonly KnownSymbols[]) {
+  constructor(snapshots: readonly KnownSymbols[], origin: NameOrigin = 'captured') {
     this.snapshots = snapshots
+    this.origin = origin
     // Names that begin with an underscore are those of the service's own nodes.
-    this.isMeaningful = snapshots.some((snapshot) => {
-      for (const name of snapshot.symbolNames('label')) if (!isReserved(name)) return true
-      return false
-    })
+    this.isMeaningful =
+      origin === 'declared' ||
+      snapshots.some((snapshot) => {
+        for (const name of snapshot.symbolNames('label')) if (!isReserved(name)) return true
+        return false
+      })
   }
 
-  /** The message for a name that no graph has ever seen; null if one has, or if nothing was captured yet. */
+  /** The message for a name that no source knows; null if one does, or if nothing was captured yet. */
   messageFor({ kind, name, element = null }: SymbolName): string | null {
     if (!this.isMeaningful || this.snapshots.some((snapshot) => snapshot.symbol(kind, name) !== 0)) return null
     const ownField = element === null ? undefined : ownFieldMessages[element].get(name)
@@ -57,8 +64,9 @@ export class UnknownSymbols {
     const suggested = this.suggestionFor(kind, name)
     // The service may write a name of its own later.
     if (suggested === null && isReserved(name)) return null
-    const { found, written } = phrases[kind]
-    return `${found(name)} was ever captured${suggested === null ? '' : `; did you mean ${written(suggested)}?`}`
+    const { found, written } = symbolPhrases[kind]
+    const fault = this.origin === 'captured' ? `${found(name)} was ever captured` : `the model declares ${found(name)}`
+    return `${fault}${suggested === null ? '' : `; did you mean ${written(suggested)}?`}`
   }
 
   /** The known name that a name most likely stands for; null: none is near. */
@@ -98,7 +106,7 @@ export function unknownSymbolWarnings(
       const message = unknown.messageFor(symbol)
       if (message === null) return []
       const { kind, span } = symbol
-      return [{ code: phrases[kind].code, message, span, ...positionOf(text, span.start) }]
+      return [{ code: symbolPhrases[kind].code, message, span, ...positionOf(text, span.start) }]
     })
     .sort((a, b) => a.span.start - b.span.start)
 }
@@ -132,7 +140,8 @@ interface SymbolPhrases {
   written(name: string): string
 }
 
-const phrases: Readonly<Record<SymbolKind, SymbolPhrases>> = {
+/** How messages name a symbol. */
+export const symbolPhrases: Readonly<Record<SymbolKind, SymbolPhrases>> = {
   label: {
     code: 'UnknownLabel',
     found: (name) => `no node with the label \`${name}\``,

@@ -1,19 +1,32 @@
 // The model of a project, compiled from its text: the only place of the product above the engine that parses a model.
 import type { Diagnostic } from '../../grammar/diagnostic.ts'
+import { parseModel } from '../../grammar/index.ts'
 import { type CompiledModel, compileModel as compileDefinitions } from '../engine/definitions/model.ts'
-import { ok, type Result } from '../kernel/result.ts'
+import { err, ok, type Result } from '../kernel/result.ts'
+import { compileGraphTypes, type GraphTypes } from './graph-types.ts'
+import { definitionProblems } from './type-problems.ts'
 
 /** A compiled model. It is never changed: a new text is another object. */
 export interface ProjectModel {
   /** The text that it was compiled from. */
   readonly text: string
+  /** The declared types; null: the text declares none, and nothing is compared with types. */
+  readonly types: GraphTypes | null
   /** The derived relationship types; null: the text has none. */
   readonly definitions: CompiledModel | null
 }
 
 /** Compiles the text of a model. The error holds every diagnostic; their places are offsets of the text. */
 export function compileModel(text: string): Result<ProjectModel, readonly Diagnostic[]> {
-  const definitions = compileDefinitions(text)
-  if (!definitions.ok) return definitions
-  return ok({ text, definitions: definitions.value.names.length === 0 ? null : definitions.value })
+  const parsed = parseModel(text)
+  if (!parsed.ok) return err(parsed.diagnostics)
+  const compiled = compileDefinitions(text)
+  const types = parsed.model.types === null ? null : compileGraphTypes(parsed.model.types, parsed.model.definitions)
+  const faults = [...(types === null || types.ok ? [] : types.error), ...(compiled.ok ? [] : compiled.error)]
+  if (!compiled.ok || faults.length > 0) return err(faults)
+  const declared = types?.ok === true ? types.value : null
+  const problems =
+    declared === null ? [] : parsed.model.definitions.flatMap((definition) => definitionProblems(definition, declared))
+  if (problems.length > 0) return err(problems)
+  return ok({ text, types: declared, definitions: compiled.value.names.length === 0 ? null : compiled.value })
 }

@@ -1,0 +1,780 @@
+// Compares a text of Cypher with the declared types of a project: unknown names, properties that a type does not have, relationships
+// between types that they cannot connect, and comparisons that are never true. It follows the variables through the clauses with
+// the node and relationship types that each can have. What is not known is never a problem.
+import type {
+  Clause,
+  Comparison,
+  DefinitionText,
+  Expression,
+  LabelExpression,
+  MapLiteral,
+  MatchClause,
+  Name,
+  NodePattern,
+  PathPattern,
+  Projection,
+  QuantifiedPath,
+  Query,
+  RelationshipPattern,
+  SingleQuery,
+  Span,
+  SubqueryBody,
+} from '../../grammar/ast.ts'
+import type { Diagnostic } from '../../grammar/diagnostic.ts'
+import { parse } from '../../grammar/index.ts'
+import { suggestion } from '../../grammar/suggest.ts'
+import type { ValueType, ValueTypeName } from '../../grammar/value-types.ts'
+import { labelNames } from '../engine/bind/bind-labels.ts'
+import { symbolPhrases, UnknownSymbols } from '../engine/unknown-symbols.ts'
+import { nodeFieldNames } from '../engine/value/element-properties.ts'
+import { findFunction } from '../engine/value/functions/function-table.ts'
+import type { StaticKind } from '../engine/value/static-type.ts'
+import { valueTypesText } from '../engine/value/value-type.ts'
+import { assertNever } from '../kernel/assert.ts'
+import { isReservedName } from '../kernel/element-rules.ts'
+import { allows, type GraphTypes, type NodeTypeDeclaration, type RelationshipTypeDeclaration } from './graph-types.ts'
+
+/** What is known of a variable. Null: nothing, also for `types`, which may then be any, also those of the service. */
+type KnownValue =
+  | { readonly kind: 'node'; readonly types: ReadonlySet<NodeTypeDeclaration> | null }
+  | { readonly kind: 'relationship'; readonly types: readonly RelationshipTypeDeclaration[] | null }
+  | { readonly kind: 'value'; readonly types: readonly ValueType[] }
+  | null
+
+/** The variables of a text by name, with what is known of each. */
+type KnownVariables = ReadonlyMap<string, KnownValue>
+
+/** A text compared with declared types. */
+interface TypedText {
+  readonly problems: readonly Diagnostic[]
+  /** The variables in scope at the end. */
+  readonly variables: KnownVariables
+}
+
+type VariableTypes = Map<string, KnownValue>
+type Types = readonly ValueType[] | null
+
+/** Problems of one text: more would not be read. */
+const PROBLEMS_MAX = 100
+
+/** A policy, query or definition is compared with the types only after it compiled, so a text that does not parse has no problems. */
+const nothing: TypedText = { problems: [], variables: new Map() }
+
+/**
+ * Compares a text with declared types. `labels`: the label of each variable that is bound before the text, such as `subject`. The
+ * places of the problems are offsets of the text, in its order.
+ */
+export function textProblems(
+  text: string,
+  types: GraphTypes,
+  labels: ReadonlyMap<string, string> = new Map(),
+): TypedText {
+  const parsed = parse(text)
+  return parsed.ok ? queryProblems(parsed.query, types, labels) : nothing
+}
+
+/** As `textProblems`, for a text that was parsed. */
+function queryProblems(query: Query, types: GraphTypes, labels: ReadonlyMap<string, string> = new Map()): TypedText {
+  const check = new TypeCheck(types)
+  const given: VariableTypes = new Map([...labels].map(([name, label]) => [name, nodesWith(types, label)]))
+  const variables = check.query(query, given)
+  return { problems: check.problems(), variables }
+}
+
+/** Compares a definition with the declared types. */
+export function definitionProblems({ source, target, body }: DefinitionText, types: GraphTypes): readonly Diagnostic[] {
+  const check = new TypeCheck(types)
+  const given: VariableTypes = new Map()
+  for (const { variable, labels } of [source, target]) given.set(variable.text, check.labelled(labels))
+  check.query(body, given)
+  return check.problems()
+}
+
+/** The nodes with a label. */
+function nodesWith(types: GraphTypes, label: string): KnownValue {
+  const found = types.nodes.filter(({ labels }) => labels.has(label))
+  return { kind: 'node', types: found.length === 0 ? null : new Set(found) }
+}
+
+/** The types of a property; null: not known; `absent`: no type of the element declares it. */
+function propertyOf(known: KnownValue, name: string): Types | 'absent' {
+  if (known === null || known.kind === 'value' || known.types === null) return null
+  const declared = [...known.types].flatMap(({ properties }) => properties.get(name) ?? [])
+  return declared.length === 0 ? 'absent' : declared.flatMap(({ types }) => types)
+}
+
+function absentMessage(known: KnownValue, name: string, types: GraphTypes): string {
+  const candidates = known !== null && known.kind !== 'value' ? [...(known.types ?? [])] : []
+  const names = new Set(candidates.flatMap(({ properties }) => [...properties.keys()]))
+  const shown = candidates.slice(0, 3).map(({ text }) => `\`${text}\``)
+  const rest = candidates.length > shown.length ? ' and others' : ''
+  const near = suggestion(name, [...names, ...(known?.kind === 'node' ? nodeFieldNames : [])])
+  const owner =
+    near === '' ? [...types.nodes, ...types.relationships].find(({ properties }) => properties.has(name)) : undefined
+  const hint = owner === undefined ? near : `; \`${owner.text}\` has it`
+  return `${shown.join(', ')}${rest} ${candidates.length === 1 ? 'has' : 'have'} no property \`${name}\`${hint}`
+}
+
+/** Kinds of values of which two different ones are never equal, and never ordered. */
+function kindsOf(types: Types): ReadonlySet<ValueTypeName> | null {
+  if (types === null) return null
+  const kinds = new Set<ValueTypeName>()
+  for (const { name } of types) {
+    if (name === 'ANY' || name === 'PROPERTY VALUE' || name === 'NULL' || name === 'NOTHING') return null
+    kinds.add(name === 'FLOAT' ? 'INTEGER' : name)
+  }
+  return kinds
+}
+
+const functionTypes: ReadonlyMap<string, ValueTypeName> = new Map([
+  ['date', 'DATE'],
+  ['localtime', 'LOCAL TIME'],
+  ['time', 'ZONED TIME'],
+  ['localdatetime', 'LOCAL DATETIME'],
+  ['datetime', 'ZONED DATETIME'],
+  ['duration', 'DURATION'],
+])
+
+const kindTypes: Partial<Readonly<Record<StaticKind, ValueTypeName>>> = {
+  boolean: 'BOOLEAN',
+  integer: 'INTEGER',
+  float: 'FLOAT',
+  number: 'FLOAT',
+  string: 'STRING',
+}
+
+function only(name: ValueTypeName): readonly ValueType[] {
+  return [{ name, items: null, nullable: true }]
+}
+
+class TypeCheck {
+  private readonly types: GraphTypes
+  private readonly unknown: UnknownSymbols
+  /** By place and message: a text may be visited more than once. */
+  private readonly found = new Map<string, Diagnostic>()
+
+  constructor(types: GraphTypes) {
+    this.types = types
+    this.unknown = new UnknownSymbols([types], 'declared')
+  }
+
+  problems(): readonly Diagnostic[] {
+    return [...this.found.values()].sort((a, b) => a.span.start - b.span.start)
+  }
+
+  private report(code: string, message: string, { start, end }: Span): void {
+    if (this.found.size < PROBLEMS_MAX) this.found.set(`${start} ${message}`, { code, message, span: { start, end } })
+  }
+
+  /** Reports a name that the model does not declare. Returns whether it is one. */
+  private isUnknown(
+    kind: 'label' | 'type' | 'property',
+    { text, span }: Name,
+    element: 'node' | 'relationship' | null = null,
+  ): boolean {
+    const message = this.unknown.messageFor({ kind, name: text, element })
+    if (message !== null) this.report(symbolPhrases[kind].code, message, span)
+    return message !== null
+  }
+
+  // ---------------------------------------------------------------- clauses
+
+  /** Returns the variables at the end: the columns of a query with RETURN. */
+  query({ input, parts }: Query, outer: KnownVariables): KnownVariables {
+    const start = input === null ? outer : new Map([...outer, ...this.query(input, outer)])
+    const results = parts.map((part) => this.part(part, start))
+    const [first, ...others] = results
+    if (first === undefined) return new Map()
+    if (others.length === 0) return first
+    return new Map(
+      [...first].map(([name, known]) => [
+        name,
+        others.reduce<KnownValue>((a, b) => union(a, b.get(name) ?? null), known),
+      ]),
+    )
+  }
+
+  private part({ clauses }: SingleQuery, outer: KnownVariables): KnownVariables {
+    let scope: VariableTypes = new Map(outer)
+    for (const clause of clauses) scope = this.clause(clause, scope)
+    return scope
+  }
+
+  private clause(clause: Clause, scope: VariableTypes): VariableTypes {
+    switch (clause.kind) {
+      case 'use':
+        this.expression(clause.argument, scope)
+        return scope
+      case 'match':
+        this.match(clause, scope)
+        return scope
+      case 'unwind': {
+        const list = this.expression(clause.list, scope)
+        scope.set(clause.variable.text, itemOf(list))
+        return scope
+      }
+      case 'with':
+      case 'return':
+        return this.projection(clause, clause.kind === 'with' ? clause.where : null, scope)
+      case 'call': {
+        const { imports, query } = clause
+        const importsByWith = imports === null && query.parts[0]?.clauses[0]?.kind === 'with'
+        const inner: KnownVariables =
+          imports === '*' || importsByWith
+            ? scope
+            : new Map((imports ?? []).map(({ text }) => [text, scope.get(text) ?? null] as const))
+        for (const [name, known] of this.query(query, inner)) if (!scope.has(name)) scope.set(name, known)
+        return scope
+      }
+      case 'conditional': {
+        const results = clause.branches.map(({ when, query }) => {
+          if (when !== null) this.expression(when, scope)
+          return this.query(query, scope)
+        })
+        for (const [name, known] of results[0] ?? []) {
+          scope.set(
+            name,
+            results.reduce<KnownValue>((a, b) => union(a, b.get(name) ?? null), known),
+          )
+        }
+        return scope
+      }
+      case 'block':
+        return new Map(this.query(clause.query, scope))
+      default:
+        return assertNever(clause)
+    }
+  }
+
+  private match({ optional, patterns, where }: MatchClause, scope: VariableTypes): void {
+    const inner: VariableTypes = optional ? new Map(scope) : scope
+    for (const pattern of patterns) this.path(pattern, inner)
+    if (where !== null) this.expression(where, inner)
+    // A row of an optional match that found nothing keeps what was known before.
+    if (optional) for (const [name, known] of inner) if (!scope.has(name)) scope.set(name, known)
+  }
+
+  private projection(
+    { star, items, orderBy, skip, limit }: Projection,
+    where: Expression | null,
+    scope: VariableTypes,
+  ): VariableTypes {
+    const after: VariableTypes = star ? new Map(scope) : new Map()
+    for (const { expression, alias, text } of items) {
+      const known = this.value(expression, scope)
+      after.set(alias?.text ?? (expression.kind === 'variable' ? expression.name : text), known)
+    }
+    const both: VariableTypes = new Map([...scope, ...after])
+    for (const { expression } of orderBy) this.expression(expression, both)
+    for (const count of [skip, limit]) if (count !== null) this.expression(count, both)
+    if (where !== null) this.expression(where, both)
+    return after
+  }
+
+  // ---------------------------------------------------------------- patterns
+
+  /** The nodes that a label expression allows. Reports unknown labels, and labels that no type has together. */
+  labelled(labels: LabelExpression | null): KnownValue {
+    const any: KnownValue = { kind: 'node', types: null }
+    if (labels === null) return any
+    const names = labelNames(labels)
+    const unknown = names.filter(({ name, span }) => this.isUnknown('label', { text: name, span }))
+    if (unknown.length > 0 || names.some(({ name }) => isReservedName(name))) return any
+    const found = this.types.nodes.filter((type) => allows(labels, type.labels))
+    if (found.length > 0) return { kind: 'node', types: new Set(found) }
+    const all = names.map(({ name }) => `\`${name}\``).join(', ')
+    this.report('ImpossiblePattern', `no declared node type has labels as the pattern asks for (${all})`, labels.span)
+    return any
+  }
+
+  private path(pattern: PathPattern, scope: VariableTypes): void {
+    const sets = pattern.nodes.map((node) => this.node(node, scope))
+    const candidates = pattern.relationships.map((step) =>
+      step.kind === 'relationship' ? this.relationshipTypes(step) : null,
+    )
+    this.narrow(pattern, sets, candidates)
+    const nodes = pattern.nodes.map(({ labels }, at): KnownValue => {
+      const types = sets[at]!
+      // The names of the service's own nodes are not declared.
+      const isOwn =
+        types === null &&
+        [labels, typesOf(pattern.relationships[at - 1]), typesOf(pattern.relationships[at])].some(isOfService)
+      return isOwn ? null : { kind: 'node', types }
+    })
+    pattern.nodes.forEach(({ variable }, at) => {
+      if (variable !== null) scope.set(variable.text, nodes[at]!)
+    })
+    const steps = pattern.relationships.map(
+      (step, at): KnownValue =>
+        isOfService(typesOf(step)) ? null : { kind: 'relationship', types: candidates[at] ?? null },
+    )
+    pattern.relationships.forEach((step, at) => {
+      if (step.kind === 'quantified-path') {
+        const inner: VariableTypes = new Map(scope)
+        this.path(step.pattern, inner)
+        if (step.where !== null) this.expression(step.where, inner)
+        for (const name of inner.keys()) if (!scope.has(name)) scope.set(name, null)
+      } else if (step.variable !== null) {
+        scope.set(step.variable.text, step.range === null ? steps[at]! : null)
+      }
+    })
+    if (pattern.variable !== null) scope.set(pattern.variable.text, null)
+    pattern.nodes.forEach(({ properties, where }, at) => {
+      if (properties?.kind === 'map') this.entries(properties, nodes[at]!, scope)
+      if (where !== null) this.expression(where, scope)
+    })
+    pattern.relationships.forEach((step, at) => {
+      if (step.kind === 'quantified-path') return
+      if (step.properties?.kind === 'map') this.entries(step.properties, steps[at]!, scope)
+      if (step.where !== null) this.expression(step.where, scope)
+    })
+    if (pattern.where !== null) this.expression(pattern.where, scope)
+  }
+
+  private node({ variable, labels }: NodePattern, scope: KnownVariables): ReadonlySet<NodeTypeDeclaration> | null {
+    const own = this.labelled(labels)
+    const types = own?.kind === 'node' ? own.types : null
+    const before = variable === null ? null : (scope.get(variable.text) ?? null)
+    if (before?.kind !== 'node' || before.types === null) return types
+    if (types === null) return before.types
+    const both = intersection(before.types, types)
+    if (both.size > 0) return both
+    const message = `\`${variable!.text}\` is ${textOf(before.types)}, so it cannot be ${textOf(types)}`
+    this.report('ImpossiblePattern', message, labels!.span)
+    return null
+  }
+
+  /** The declarations that a relationship of a pattern can have; null: not known. */
+  private relationshipTypes({ types }: RelationshipPattern): readonly RelationshipTypeDeclaration[] | null {
+    if (types === null) return null
+    const names = labelNames(types)
+    const unknown = names.filter(({ name, span }) => this.isUnknown('type', { text: name, span }))
+    if (unknown.length > 0 || !isAlternatives(types) || names.some(({ name }) => isReservedName(name))) return null
+    return names.flatMap(({ name }) => this.types.relationshipsNamed(name))
+  }
+
+  /** Removes from the node and relationship types of a path what no other part of it allows. Reports what cannot be connected. */
+  private narrow(
+    { relationships }: PathPattern,
+    sets: (ReadonlySet<NodeTypeDeclaration> | null)[],
+    candidates: (readonly RelationshipTypeDeclaration[] | null)[],
+  ): void {
+    // Each round that changes something removes a type, and a path rarely needs more than two.
+    for (let isChanged = true, rounds = 0; isChanged && rounds < 10; rounds++) {
+      isChanged = false
+      relationships.forEach((step, at) => {
+        const types = candidates[at]
+        if (step.kind !== 'relationship' || types === null || types === undefined) return
+        const [left, right] = [sets[at]!, sets[at + 1]!]
+        const fitting = step.range === null ? types.filter((type) => connects(type, step, left, right)) : types
+        const after = step.range === null ? hop(fitting, step, left, right) : hops(types, step, left, right)
+        if (after === 'unlimited') return
+        if (after === null) {
+          this.report('ImpossiblePattern', this.unconnected(step, types, left, right), step.types!.span)
+          candidates[at] = null
+          return
+        }
+        if (after.left.size !== left?.size || after.right.size !== right?.size) isChanged = true
+        sets[at] = after.left
+        sets[at + 1] = after.right
+        candidates[at] = fitting
+      })
+    }
+  }
+
+  private unconnected(
+    step: RelationshipPattern,
+    types: readonly RelationshipTypeDeclaration[],
+    left: ReadonlySet<NodeTypeDeclaration> | null,
+    right: ReadonlySet<NodeTypeDeclaration> | null,
+  ): string {
+    const names = [...new Set(types.map(({ name }) => name))].join('|')
+    const [from, to] = step.direction === 'left' ? [right, left] : [left, right]
+    const isReversed = types.some((type) => joins(type, to, from))
+    const declared = types.slice(0, 3).map(({ text }) => text)
+    const rest = types.length > declared.length ? ', …' : ''
+    const turned = step.direction === 'left' ? `-[:${names}]->` : `<-[:${names}]-`
+    const hint = isReversed ? `; did you mean \`${turned}\`?` : `; the model declares ${declared.join(', ')}${rest}`
+    return `\`${names}\` cannot connect ${textOf(from)} to ${textOf(to)}${hint}`
+  }
+
+  /** The entries of a map in a pattern: properties that must be equal to a value. */
+  private entries({ entries }: MapLiteral, known: KnownValue, scope: KnownVariables): void {
+    for (const { key, value } of entries) {
+      const left = this.property(known, key)
+      this.compare(left, this.expression(value, scope), { start: key.span.start, end: value.span.end })
+    }
+  }
+
+  // ---------------------------------------------------------------- expressions
+
+  /** The types of a property of an element. Reports a property that its types do not have. */
+  private property(known: KnownValue, key: Name): Types {
+    const element = known?.kind === 'node' || known?.kind === 'relationship' ? known.kind : null
+    const { text } = key
+    if (isReservedName(text) || (element !== 'relationship' && nodeFieldNames.includes(text))) return null
+    if (element === null) return null
+    if (this.isUnknown('property', key, element)) return null
+    const found = propertyOf(known, text)
+    if (found !== 'absent') return found
+    this.report('UnknownProperty', absentMessage(known, text, this.types), key.span)
+    return null
+  }
+
+  private value(expression: Expression, scope: KnownVariables): KnownValue {
+    if (expression.kind === 'variable') return scope.get(expression.name) ?? null
+    const types = this.expression(expression, scope)
+    return types === null ? null : { kind: 'value', types }
+  }
+
+  private all(expressions: readonly (Expression | null)[], scope: KnownVariables): null {
+    for (const expression of expressions) if (expression !== null) this.expression(expression, scope)
+    return null
+  }
+
+  /** Checks an expression. Returns the types that its value can have; null: not known. */
+  private expression(expression: Expression, scope: KnownVariables): Types {
+    switch (expression.kind) {
+      case 'integer':
+        return only('INTEGER')
+      case 'float':
+        return only('FLOAT')
+      case 'string':
+        return only('STRING')
+      case 'boolean':
+        return only('BOOLEAN')
+      case 'null':
+      case 'parameter':
+      case 'count-star':
+      case 'case-operand':
+        return null
+      case 'variable': {
+        const known = scope.get(expression.name) ?? null
+        return known?.kind === 'value' ? known.types : null
+      }
+      case 'list': {
+        const items = expression.items.map((item) => this.expression(item, scope))
+        const isKnown = items.length > 0 && items.every((item) => item !== null)
+        return isKnown ? [{ name: 'LIST', items: items.flatMap((item) => item ?? []), nullable: true }] : null
+      }
+      case 'map':
+        return this.all(
+          expression.entries.map(({ value }) => value),
+          scope,
+        )
+      case 'property':
+        return this.read(expression, scope)
+      case 'index':
+        return this.all([expression.target, expression.index], scope)
+      case 'slice':
+        return this.all([expression.target, expression.from, expression.to], scope)
+      case 'label-test':
+        this.labelTest(expression.target, expression.labels, scope)
+        return only('BOOLEAN')
+      case 'binary':
+        return this.binary(expression, scope)
+      case 'comparison':
+        this.comparison(expression, scope)
+        return only('BOOLEAN')
+      case 'unary': {
+        const operand = this.expression(expression.operand, scope)
+        return expression.operator === 'NOT' ? only('BOOLEAN') : operand
+      }
+      case 'null-test':
+      case 'value-test':
+        this.expression(expression.operand, scope)
+        return only('BOOLEAN')
+      case 'case':
+        return this.all(
+          [
+            expression.subject,
+            ...expression.branches.flatMap(({ when, then }) => [...when, then]),
+            expression.otherwise,
+          ],
+          scope,
+        )
+      case 'function': {
+        const { name, args } = expression
+        for (const one of args) this.expression(one, scope)
+        const temporal = functionTypes.get(name.text.toLowerCase())
+        if (temporal !== undefined) return only(temporal)
+        const kind = findFunction(name.text)?.resultType.kind
+        const result = kind === undefined ? undefined : kindTypes[kind]
+        return result === undefined ? null : only(result)
+      }
+      case 'list-comprehension': {
+        const inner = this.withItem(expression.variable, expression.list, scope)
+        return this.all([expression.where, expression.projection], inner)
+      }
+      case 'quantifier': {
+        const inner = this.withItem(expression.variable, expression.list, scope)
+        this.all([expression.where], inner)
+        return only('BOOLEAN')
+      }
+      case 'reduce': {
+        this.expression(expression.initial, scope)
+        const inner = this.withItem(expression.variable, expression.list, scope)
+        inner.set(expression.accumulator.text, null)
+        return this.all([expression.expression, expression.condition], inner)
+      }
+      case 'pattern-comprehension': {
+        const inner: VariableTypes = new Map(scope)
+        this.path(expression.pattern, inner)
+        return this.all([expression.where, expression.projection], inner)
+      }
+      case 'map-projection': {
+        const known = scope.get(expression.variable.text) ?? null
+        for (const item of expression.items) {
+          if (item.kind === 'property') this.property(known, item.key)
+          else if (item.kind === 'entry') this.expression(item.value, scope)
+        }
+        return null
+      }
+      case 'pattern-predicate':
+        this.path(expression.pattern, new Map(scope))
+        return only('BOOLEAN')
+      case 'exists':
+        this.subquery(expression.body, scope)
+        return only('BOOLEAN')
+      case 'count-subquery':
+        this.subquery(expression.body, scope)
+        return only('INTEGER')
+      case 'collect-subquery':
+        this.query(expression.query, scope)
+        return null
+      default:
+        return assertNever(expression)
+    }
+  }
+
+  private subquery(body: SubqueryBody, scope: KnownVariables): void {
+    if (body.kind === 'query') {
+      this.query(body.query, scope)
+      return
+    }
+    const inner: VariableTypes = new Map(scope)
+    for (const pattern of body.patterns) this.path(pattern, inner)
+    if (body.where !== null) this.expression(body.where, inner)
+  }
+
+  private withItem({ text }: Name, list: Expression, scope: KnownVariables): VariableTypes {
+    const inner: VariableTypes = new Map(scope)
+    inner.set(text, itemOf(this.expression(list, scope)))
+    return inner
+  }
+
+  private read({ target, key }: Extract<Expression, { kind: 'property' }>, scope: KnownVariables): Types {
+    if (target.kind === 'variable') {
+      const known = scope.get(target.name) ?? null
+      // `n.property` is the map of all properties, and `n.trust_score` another node.
+      if (key.text === 'property' || (key.text === 'trust_score' && known?.kind === 'node')) return null
+      return this.property(known, key)
+    }
+    if (target.kind === 'property' && target.target.kind === 'variable') {
+      const known = scope.get(target.target.name) ?? null
+      if (target.key.text === 'property') return this.property(known, key)
+      if (target.key.text === 'trust_score') return null
+    }
+    this.expression(target, scope)
+    return null
+  }
+
+  private labelTest(target: Expression, labels: LabelExpression, scope: KnownVariables): void {
+    this.expression(target, scope)
+    const known = target.kind === 'variable' ? (scope.get(target.name) ?? null) : null
+    const kind = known?.kind === 'relationship' ? 'type' : 'label'
+    if (known?.kind !== 'node' && known?.kind !== 'relationship') return
+    for (const { name, span } of labelNames(labels)) this.isUnknown(kind, { text: name, span })
+  }
+
+  private binary(
+    { operator, left, right, span }: Extract<Expression, { kind: 'binary' }>,
+    scope: KnownVariables,
+  ): Types {
+    const types = this.expression(left, scope)
+    const others = this.expression(right, scope)
+    switch (operator) {
+      case 'AND':
+      case 'OR':
+      case 'XOR':
+        return only('BOOLEAN')
+      case 'IN':
+        this.compare(types, itemTypes(others), span)
+        return only('BOOLEAN')
+      case 'STARTS WITH':
+      case 'ENDS WITH':
+      case 'CONTAINS':
+      case '=~':
+        for (const operand of [types, others]) this.compare(operand, only('STRING'), span, operator)
+        return only('BOOLEAN')
+      case '+':
+      case '||':
+      case '-':
+      case '*':
+      case '/':
+      case '%':
+      case '^': {
+        const kinds = [kindsOf(types), kindsOf(others)]
+        if (kinds.every((one) => one?.size === 1 && one.has('INTEGER'))) return only('FLOAT')
+        return null
+      }
+      default:
+        return assertNever(operator)
+    }
+  }
+
+  private comparison({ first, rest }: Comparison, scope: KnownVariables): void {
+    let [left, types] = [first, this.expression(first, scope)]
+    for (const { operand } of rest) {
+      const others = this.expression(operand, scope)
+      this.compare(types, others, { start: left.span.start, end: operand.span.end })
+      left = operand
+      types = others
+    }
+  }
+
+  /** Reports values of which none can be equal, less or greater. */
+  private compare(left: Types, right: Types, span: Span, operator: string | null = null): void {
+    const [kinds, others] = [kindsOf(left), kindsOf(right)]
+    if (kinds === null || others === null || left === null || right === null) return
+    for (const kind of kinds) if (others.has(kind)) return
+    const [a, b] = [left, right].map((types) => valueTypesText(nullable(types)))
+    const message =
+      operator === null
+        ? `a value of type \`${a}\` is compared with one of type \`${b}\`, which is never true`
+        : `\`${operator}\` needs a \`STRING\`, found \`${a}\``
+    this.report('IncompatibleTypes', message, span)
+  }
+}
+
+/** Each type once, without NOT NULL. */
+function nullable(types: readonly ValueType[]): readonly ValueType[] {
+  const all = types.map((type) => ({ ...type, nullable: true }))
+  return [...new Map(all.map((type) => [valueTypesText([type]), type])).values()]
+}
+
+function itemTypes(types: Types): Types {
+  if (types === null || types.some(({ name }) => name !== 'LIST')) return null
+  return types.flatMap(({ items }) => items ?? [])
+}
+
+function itemOf(list: Types): KnownValue {
+  const types = itemTypes(list)
+  return types === null ? null : { kind: 'value', types }
+}
+
+function union(a: KnownValue, b: KnownValue): KnownValue {
+  if (a?.kind !== 'node' || b?.kind !== 'node') return null
+  return { kind: 'node', types: a.types === null || b.types === null ? null : new Set([...a.types, ...b.types]) }
+}
+
+function intersection(
+  a: ReadonlySet<NodeTypeDeclaration>,
+  b: ReadonlySet<NodeTypeDeclaration>,
+): ReadonlySet<NodeTypeDeclaration> {
+  return new Set([...a].filter((type) => b.has(type)))
+}
+
+function typesOf(step: RelationshipPattern | QuantifiedPath | undefined): LabelExpression | null {
+  return step?.kind === 'relationship' ? step.types : null
+}
+
+function isOfService(labels: LabelExpression | null): boolean {
+  return labels !== null && labelNames(labels).some(({ name }) => isReservedName(name))
+}
+
+function isAlternatives(labels: LabelExpression): boolean {
+  return labels.kind === 'label-or' ? labels.operands.every(isAlternatives) : labels.kind === 'label'
+}
+
+function meets(a: ReadonlySet<NodeTypeDeclaration>, b: ReadonlySet<NodeTypeDeclaration> | null): boolean {
+  if (b === null) return true
+  for (const type of a) if (b.has(type)) return true
+  return false
+}
+
+/** Whether a relationship can begin at one of the first and end at one of the others. */
+function joins(
+  { sources, targets }: RelationshipTypeDeclaration,
+  from: ReadonlySet<NodeTypeDeclaration> | null,
+  to: ReadonlySet<NodeTypeDeclaration> | null,
+): boolean {
+  return meets(sources, from) && meets(targets, to)
+}
+
+type HopEnds = { readonly left: ReadonlySet<NodeTypeDeclaration>; readonly right: ReadonlySet<NodeTypeDeclaration> }
+
+function connects(
+  type: RelationshipTypeDeclaration,
+  { direction }: RelationshipPattern,
+  left: ReadonlySet<NodeTypeDeclaration> | null,
+  right: ReadonlySet<NodeTypeDeclaration> | null,
+): boolean {
+  return (direction !== 'left' && joins(type, left, right)) || (direction !== 'right' && joins(type, right, left))
+}
+
+/** The nodes at both ends of one relationship; null: there are none. */
+function hop(
+  types: readonly RelationshipTypeDeclaration[],
+  { direction }: RelationshipPattern,
+  left: ReadonlySet<NodeTypeDeclaration> | null,
+  right: ReadonlySet<NodeTypeDeclaration> | null,
+): HopEnds | null {
+  const ends = { left: new Set<NodeTypeDeclaration>(), right: new Set<NodeTypeDeclaration>() }
+  const add = (from: ReadonlySet<NodeTypeDeclaration>, to: ReadonlySet<NodeTypeDeclaration>): void => {
+    if (!meets(from, left) || !meets(to, right)) return
+    for (const type of from) if (left === null || left.has(type)) ends.left.add(type)
+    for (const type of to) if (right === null || right.has(type)) ends.right.add(type)
+  }
+  for (const { sources, targets } of types) {
+    if (direction !== 'left') add(sources, targets)
+    if (direction !== 'right') add(targets, sources)
+  }
+  return ends.left.size === 0 ? null : ends
+}
+
+/**
+ * The nodes at both ends of a path of relationships, of any length; null: there are none. `unlimited`: one end is not known, and a path
+ * of no relationship can begin and end at any node.
+ */
+function hops(
+  types: readonly RelationshipTypeDeclaration[],
+  step: RelationshipPattern,
+  left: ReadonlySet<NodeTypeDeclaration> | null,
+  right: ReadonlySet<NodeTypeDeclaration> | null,
+): HopEnds | null | 'unlimited' {
+  const isOptional = step.range?.min === 0
+  if (isOptional && (left === null || right === null)) return 'unlimited'
+  const all = hop(types, step, null, null)
+  const ahead = closure(left ?? all?.left ?? none, (from) => hop(types, step, from, null)?.right)
+  const back = closure(right ?? all?.right ?? none, (to) => hop(types, step, null, to)?.left)
+  const [starts, ends] = [left ?? back, right ?? ahead]
+  const found = {
+    left: intersection(starts, isOptional ? new Set([...back, ...ends]) : back),
+    right: intersection(ends, isOptional ? new Set([...ahead, ...starts]) : ahead),
+  }
+  return found.left.size === 0 || found.right.size === 0 ? null : found
+}
+
+const none: ReadonlySet<NodeTypeDeclaration> = new Set()
+
+/** What is reached with at least one step. */
+function closure(
+  start: ReadonlySet<NodeTypeDeclaration>,
+  next: (from: ReadonlySet<NodeTypeDeclaration>) => ReadonlySet<NodeTypeDeclaration> | undefined,
+): ReadonlySet<NodeTypeDeclaration> {
+  const all = new Set<NodeTypeDeclaration>()
+  for (let from = start; from.size > 0; ) {
+    const added = new Set([...(next(from) ?? [])].filter((type) => !all.has(type)))
+    for (const type of added) all.add(type)
+    from = added
+  }
+  return all
+}
+
+/** Types for a message. */
+function textOf(types: ReadonlySet<NodeTypeDeclaration> | null): string {
+  if (types === null) return 'any node'
+  const shown = [...types].slice(0, 3).map(({ text }) => `\`${text}\``)
+  return types.size > shown.length ? `${shown.join(', ')} or others` : shown.join(' or ')
+}
