@@ -5,6 +5,7 @@ import type { ConfigKind, DocumentFields, StoredDocument } from '../config/kind.
 import { type ProjectKindsDeps, projectKinds } from '../config/project-kinds.ts'
 import { knowledgeQueries } from '../context-query/knowledge-query.ts'
 import { queryWarningsBy } from '../context-query/query-warnings.ts'
+import { queryConsequences } from '../context-query/type-issues.ts'
 import { eventSinks } from '../events/event-sink.ts'
 import { agentCredentials } from '../identity/agent-credential.ts'
 import { serviceAccountCredentials, serviceAccounts } from '../identity/service-account-kinds.ts'
@@ -88,7 +89,7 @@ export function declaredKinds(settings: Settings): readonly ConfigKind[] {
 /** Returns the kinds whose documents name what is in the graph. `names`: the graphs that their names are compared with. */
 export function policyKinds({ policyTextMax }: Settings, names: NameSource): readonly ConfigKind[] {
   return [
-    models(policyTextMax, modelConsequences),
+    models(policyTextMax, (...change) => [...modelConsequences(...change), ...queryConsequences(...change)]),
     authorizationPolicies(policyTextMax, (project) => locationsOf(project).keys(), policyWarningsBy(names)),
     knowledgeQueries(policyTextMax, queryWarningsBy(names)),
   ]

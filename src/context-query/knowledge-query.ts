@@ -13,6 +13,7 @@ import { isContextPolicy } from '../policy/policy-header.ts'
 import { queryIssues } from './check-query.ts'
 import { compileQuery } from './compile-query.ts'
 import { queryDocument, readQueryDocument } from './query-document.ts'
+import { queryTypeIssues } from './type-issues.ts'
 
 /**
  * Returns the kind. `textMax`: maximum characters of a query's document. `warnings`: about stored
@@ -53,7 +54,9 @@ export function knowledgeQueries(textMax: number, warnings?: ConfigKind['warning
       if (!document.ok) return err({ kind: 'invalid', issues: document.error })
       const isKept = current?.fields.query === query && current?.fields.status !== 'DRAFT'
       const labels = isKept ? [] : filterLabelIssues(document.value.filter, 'query.filter')
-      const issues = [...labels, ...queryIssues(document.value, compiled.value)]
+      const model = modelOf(reader, parent.id)
+      const unfit = isKept ? [] : queryTypeIssues(document.value, compiled.value, model.ok ? model.value : null)
+      const issues = [...labels, ...queryIssues(document.value, compiled.value), ...unfit]
       if (issues.length > 0) return err({ kind: 'invalid', issues })
       const conditionRows = compileQuery(document.value, compiled.value)
       return conditionRows.ok ? ok({ fields }) : err({ kind: 'invalid', issues: conditionRows.error })

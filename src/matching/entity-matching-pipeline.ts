@@ -4,7 +4,8 @@ import { z } from 'zod'
 import { defineKind, field, hidden, shown } from '../config/define-kind.ts'
 import { capturedType } from '../config/element-schemas.ts'
 import type { ConfigKind, StoredDocument } from '../config/kind.ts'
-import { ok } from '../kernel/result.ts'
+import { err, ok } from '../kernel/result.ts'
+import { undeclaredLabels } from '../model/stored-model.ts'
 import { matchingStatuses } from './pipeline-states.ts'
 import { isRerunInterval, rerunIntervals } from './rerun-interval.ts'
 import { progressOf } from './run-state.ts'
@@ -107,7 +108,20 @@ export function entityMatchingPipelines(publicUrl: string): ConfigKind {
       report_type: fields.last_result === undefined ? '' : REPORT_TYPE,
       run_progress: progressOf(fields),
     }),
-    check: (fields) => ok({ fields }),
+    check(fields, { reader, current, parent }) {
+      if (current !== null) return ok({ fields })
+      const { source_node_types, target_node_types } = fields.node_filter as z.infer<typeof nodeFilter>
+      const named = [
+        ['node_filter.source_node_types', source_node_types],
+        ['node_filter.target_node_types', target_node_types],
+      ] as const
+      const issues = undeclaredLabels(
+        reader,
+        parent.id,
+        named.flatMap(([member, types]) => types.map((type, i) => [`${member}[${i}]`, type] as const)),
+      )
+      return issues.length === 0 ? ok({ fields }) : err({ kind: 'invalid', issues })
+    },
   })
 }
 

@@ -1,4 +1,4 @@
-// The configuration kind of models: the definitions of derived relationships that the policies and queries of a project use.
+// The configuration kind of models: the declared types of a project, and the definitions that its policies and queries use.
 import { z } from 'zod'
 import { defineKind, field } from '../config/define-kind.ts'
 import type { ConfigKind } from '../config/kind.ts'
@@ -26,7 +26,7 @@ export function models(textMax: number, consequences: ModelConsequences): Config
           .min(1)
           .max(textMax)
           .describe(
-            'the text of the model: `DEFINE (u:User)-[:can_view]->(d:Doc) AS { MATCH … }`, any number of times',
+            'the text of the model: declared types such as `(:User {email STRING}), (:User)-[:OWNER]->(:Doc)`, then definitions such as `DEFINE (u:User)-[:can_view]->(d:Doc) AS { MATCH … }`',
           ),
       )
         .required()

@@ -3,7 +3,9 @@ import { renderDiagnostic } from '../../grammar/diagnostic.ts'
 import type { ConfigReader, DocumentFields } from '../config/kind.ts'
 import { CompiledOnce } from '../kernel/compiled-once.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import type { GraphTypes } from './graph-types.ts'
 import { compileModel, type ProjectModel } from './project-model.ts'
+import { nameProblem, nodesWith, propertyProblem } from './type-problems.ts'
 
 /** Name of the kind. */
 export const modelsKind = 'models'
@@ -32,4 +34,39 @@ export function compiledModel(fields: DocumentFields): StoredModel {
 export function modelOf(reader: ConfigReader, projectId: string): StoredModel {
   const [document] = reader.inScope(modelsKind, projectId)
   return document === undefined ? noModel : compiledModel(document.fields)
+}
+
+/** An issue for each member of a document that names a label which the model of the project does not declare. */
+export function undeclaredLabels(
+  reader: ConfigReader,
+  projectId: string,
+  labels: readonly (readonly [member: string, label: string])[],
+): readonly string[] {
+  const types = typesOf(modelOf(reader, projectId))
+  if (types === null) return []
+  return labels.flatMap(([member, label]) => {
+    const message = nameProblem('label', label, types)
+    return message === null ? [] : [`${member}: ${message}`]
+  })
+}
+
+/** An issue for each member of a document that names a property which the model declares for no node with the label. */
+export function undeclaredProperties(
+  reader: ConfigReader,
+  projectId: string,
+  label: string,
+  properties: readonly (readonly [member: string, property: string])[],
+): readonly string[] {
+  const types = typesOf(modelOf(reader, projectId))
+  if (types === null) return []
+  const known = nodesWith(types, label)
+  return properties.flatMap(([member, property]) => {
+    const message = propertyProblem(known, property, types)
+    return message === null ? [] : [`${member}: ${message}`]
+  })
+}
+
+/** The declared types of a project; null: its model declares none. */
+export function typesOf(model: StoredModel): GraphTypes | null {
+  return model.ok ? (model.value?.types ?? null) : null
 }

@@ -35,14 +35,14 @@ import { isReservedName } from '../kernel/element-rules.ts'
 import { allows, type GraphTypes, type NodeTypeDeclaration, type RelationshipTypeDeclaration } from './graph-types.ts'
 
 /** What is known of a variable. Null: nothing, also for `types`, which may then be any, also those of the service. */
-type KnownValue =
+export type KnownValue =
   | { readonly kind: 'node'; readonly types: ReadonlySet<NodeTypeDeclaration> | null }
   | { readonly kind: 'relationship'; readonly types: readonly RelationshipTypeDeclaration[] | null }
   | { readonly kind: 'value'; readonly types: readonly ValueType[] }
   | null
 
 /** The variables of a text by name, with what is known of each. */
-type KnownVariables = ReadonlyMap<string, KnownValue>
+export type KnownVariables = ReadonlyMap<string, KnownValue>
 
 /** A text compared with declared types. */
 interface TypedText {
@@ -90,10 +90,28 @@ export function definitionProblems({ source, target, body }: DefinitionText, typ
   return check.problems()
 }
 
+/** Why the model has no such label or relationship type, as a message; null: it has. */
+export function nameProblem(kind: 'label' | 'type', name: string, types: GraphTypes): string | null {
+  return new UnknownSymbols([types], 'declared').messageFor({ kind, name })
+}
+
+/** Why an element cannot have a property, as a message; null: it can, or its types are not known. */
+export function propertyProblem(known: KnownValue, name: string, types: GraphTypes): string | null {
+  if (isReservedName(name) || known === null || known.kind === 'value') return null
+  const unknown = new UnknownSymbols([types], 'declared').messageFor({ kind: 'property', name, element: known.kind })
+  return unknown ?? (propertyOf(known, name) === 'absent' ? absentMessage(known, name, types) : null)
+}
+
 /** The nodes with a label. */
-function nodesWith(types: GraphTypes, label: string): KnownValue {
+export function nodesWith(types: GraphTypes, label: string): KnownValue {
   const found = types.nodes.filter(({ labels }) => labels.has(label))
   return { kind: 'node', types: found.length === 0 ? null : new Set(found) }
+}
+
+/** The relationships with a type. */
+export function relationshipsOf(types: GraphTypes, name: string): KnownValue {
+  const found = types.relationshipsNamed(name)
+  return { kind: 'relationship', types: found.length === 0 ? null : found }
 }
 
 /** The types of a property; null: not known; `absent`: no type of the element declares it. */

@@ -11,6 +11,7 @@ import { policyDocument } from './context-document.ts'
 import { parseDocument } from './document-json.ts'
 import { policyLabelIssues } from './filter-labels.ts'
 import { isContextPolicy, isContextVersion } from './policy-header.ts'
+import { policyTypeIssues } from './type-issues.ts'
 
 /** Name of the kind. */
 export const policiesKind = 'authorization-policies'
@@ -56,13 +57,15 @@ export function authorizationPolicies(
       const refusedNow = isKept ? [] : [...policyLabelIssues(json.value), ...literalIssues(json.value)]
       if (refusedNow.length > 0) return err({ kind: 'invalid', issues: refusedNow })
       const model = modelOf(reader, parent.id)
+      const unfit = isKept || !model.ok ? [] : policyTypeIssues(json.value, model.value)
       if (isContextVersion(json.value)) {
         const context = compiledContextPolicy(stored, model, json.value)
-        return context.ok ? ok({ fields: stored }) : err({ kind: 'invalid', issues: context.error })
+        const issues = context.ok ? unfit : context.error
+        return issues.length === 0 ? ok({ fields: stored }) : err({ kind: 'invalid', issues })
       }
       const compiled = compiledDecisionPolicy(stored, model, json.value)
       if (!compiled.ok) return err({ kind: 'invalid', issues: compiled.error })
-      const issues = locationIssues(compiled.value, new Set(locationsOf(parent)))
+      const issues = [...locationIssues(compiled.value, new Set(locationsOf(parent))), ...unfit]
       return issues.length === 0 ? ok({ fields: stored }) : err({ kind: 'invalid', issues })
     },
     ...(warnings === undefined ? {} : { warnings }),

@@ -7,6 +7,7 @@ import { policiesKind } from './authorization-policy.ts'
 import { compiledContextPolicy, compiledDecisionPolicy } from './compiled-policies.ts'
 import { parseDocument } from './document-json.ts'
 import { isContextPolicy } from './policy-header.ts'
+import { policyTypeIssues } from './type-issues.ts'
 
 /** An issue for each definition and each stored policy that forbids the change; empty: the change may be stored. */
 export function modelConsequences(
@@ -19,18 +20,31 @@ export function modelConsequences(
   const removed = new Set(namesOf(before).filter((name) => !defined.has(name)))
   const names = [...defined, ...removed]
   const users = after.ok ? (after.value?.definitions?.usersOf(removed) ?? []) : []
+  const changesTypes = after.ok && after.value?.types != null
   const policies = reader.inScope(policiesKind, projectId).flatMap(({ name, fields }) => {
     const text = fields.policy as string
-    if (fields.status === 'DRAFT' || !mayName(text, names)) return []
+    if (fields.status === 'DRAFT' || !(changesTypes || mayName(text, names))) return []
     const type = removed.size === 0 ? null : typeNamedIn(cypherOf(text), removed)
     if (type !== null) return [removedIssue(`the authorization policy \`${name}\``, type)]
     const compile = isContextPolicy(fields) ? compiledContextPolicy : compiledDecisionPolicy
     const compiled = compile(fields, after)
     // One that does not compile with the present model either is no reason to keep it.
-    if (compiled.ok || !compile(fields, before).ok) return []
-    return [`the authorization policy \`${name}\` would not compile: ${compiled.error[0] ?? ''}`]
+    if (!compiled.ok) {
+      if (!compile(fields, before).ok) return []
+      return [`the authorization policy \`${name}\` would not compile: ${compiled.error[0] ?? ''}`]
+    }
+    if (!changesTypes) return []
+    const unfit = typeIssues(text, after)
+    const others = new Set(unfit.length === 0 ? [] : typeIssues(text, before))
+    const added = unfit.find((issue) => !others.has(issue))
+    return added === undefined ? [] : [`the authorization policy \`${name}\` would not fit the types: ${added}`]
   })
   return [...users.map(({ definition, type }) => removedIssue(`the definition \`${definition}\``, type)), ...policies]
+}
+
+function typeIssues(policy: string, model: StoredModel): readonly string[] {
+  const json = parseDocument(policy, 'policy')
+  return json.ok && model.ok ? policyTypeIssues(json.value, model.value) : []
 }
 
 function removedIssue(user: string, type: string): string {

@@ -29,18 +29,21 @@ export interface NameSource {
 const WARNINGS_MAX = 100
 
 /**
- * Runs `check` with the names of all graphs of the project. Returns its warnings, at most 100 and a count of the rest; none while
- * the project has no captured node. Never rejects: a graph that is unavailable is a warning.
+ * Runs `check` with the names of all graphs of the project, and with those that its model declares. Returns its warnings, at most 100 and
+ * a count of the rest; none while the project has no captured node. Never rejects: a graph that is unavailable is a warning.
  */
 export async function nameWarnings(
   source: NameSource,
   projectId: string,
+  model: StoredModel,
   check: (unknown: UnknownSymbols) => readonly string[],
 ): Promise<readonly string[]> {
+  const types = model.ok ? (model.value?.types ?? null) : null
   try {
     await source.ready(projectId)
     const warnings = await readGraph([...source.storesOf(projectId)], (snapshots) =>
-      check(new UnknownSymbols(snapshots)),
+      // A name that is declared is not misspelt, even if no capture has used it yet.
+      check(new UnknownSymbols(types === null ? snapshots : [...snapshots, types])),
     )
     const more = warnings.length - WARNINGS_MAX
     return more > 0 ? [...warnings.slice(0, WARNINGS_MAX), `and ${more} more`] : warnings
@@ -52,10 +55,10 @@ export async function nameWarnings(
 
 /** Returns the warnings of the kind of policies. `names`: the graphs whose names a stored policy is compared with. */
 export function policyWarningsBy(names: NameSource): NonNullable<ConfigKind['warnings']> {
-  return (document, reader) =>
-    nameWarnings(names, document.project_id, (unknown) =>
-      policyWarnings(document, modelOf(reader, document.project_id), unknown),
-    )
+  return (document, reader) => {
+    const model = modelOf(reader, document.project_id)
+    return nameWarnings(names, document.project_id, model, (unknown) => policyWarnings(document, model, unknown))
+  }
 }
 
 /** The warnings about a stored policy; none for a DRAFT that does not compile. */

@@ -6,6 +6,7 @@ import type { CheckContext, ConfigReader, DocumentFields, StoredDocument } from 
 import { compileRegex } from '../engine/value/regular-expression.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import { undeclaredLabels, undeclaredProperties } from '../model/stored-model.ts'
 import { progressOf } from './run-state.ts'
 import { defaultOptions, dimensionNames, type ScoringOptions } from './scoring-rules.ts'
 
@@ -137,7 +138,7 @@ export const trustScoreProfiles = defineKind({
 
 function check(
   fields: DocumentFields,
-  { reader, current, parent }: CheckContext,
+  { reader, current, parent, body }: CheckContext,
 ): Result<{ fields: DocumentFields }, ServiceError> {
   const issues = ((fields.validity_rules ?? []) as ScoringOptions['validity_rules'] & object).flatMap((one, i) => {
     const at = `validity_rules[${i}]`
@@ -153,8 +154,24 @@ function check(
     const regex = compileRegex(one.pattern)
     return regex.ok ? [] : [`${at}.pattern: ${regex.error}`]
   })
-  if (issues.length > 0) return err({ kind: 'invalid', issues })
   const type = fields.node_classification as string
+  const rules = (fields.validity_rules ?? []) as readonly { readonly property: string; readonly other?: string }[]
+  // An update of other members keeps names that were stored before the model declared types.
+  const isNamed = current === null || body.validity_rules !== undefined || body.required_properties !== undefined
+  if (isNamed)
+    issues.push(
+      ...undeclaredLabels(reader, parent.id, [['node_classification', type]]),
+      ...undeclaredProperties(reader, parent.id, type, [
+        ...((fields.required_properties ?? []) as readonly string[]).map(
+          (name, i) => [`required_properties[${i}]`, name] as const,
+        ),
+        ...rules.flatMap(({ property, other }, i) => [
+          [`validity_rules[${i}].property`, property] as const,
+          ...(other === undefined ? [] : [[`validity_rules[${i}].other`, other] as const]),
+        ]),
+      ]),
+    )
+  if (issues.length > 0) return err({ kind: 'invalid', issues })
   const other = reader
     .inScope(trustScoreProfilesKind, parent.id)
     .find((profile) => profile.id !== current?.id && profile.fields.node_classification === type)

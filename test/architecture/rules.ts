@@ -312,7 +312,15 @@ export const layerRules: readonly LayerRule[] = [
   },
   {
     files: ['src/model/'],
-    mayImport: ['src/model/', 'src/kernel/', 'src/config/kind.ts', 'src/engine/', 'grammar/', 'zod'],
+    mayImport: [
+      'src/model/',
+      'src/kernel/',
+      'src/config/define-kind.ts',
+      'src/config/kind.ts',
+      'src/engine/',
+      'grammar/',
+      'zod',
+    ],
     sentence:
       'model compiles the model of a project and compares texts with it: it imports the grammar, the engine, the types of configuration, kernel and zod; no feature',
   },

@@ -1,0 +1,178 @@
+// Declared types over HTTP: what policies, queries, profiles and pipelines may name, and what a change of the types breaks.
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { startService, type TestResponse, type TestService } from '../../support/service.ts'
+
+const MODEL = `(:User {email STRING, clearance INTEGER}),
+(:Group {name STRING}),
+(:Doc {level INTEGER, title STRING}),
+(:User)-[:MEMBER]->(:Group),
+(:User)-[:OWNER]->(:Doc),
+(:Group)-[:VIEWER]->(:Doc)
+
+DEFINE (u:User)-[:can_read]->(d:Doc) AS {
+  MATCH (u)-[:OWNER]->(d)
+  UNION MATCH (u)-[:MEMBER]->(:Group)-[:VIEWER]->(d)
+}`
+
+let service: TestService
+beforeEach(async () => {
+  service = await startService({}, { sync: false })
+})
+afterEach(() => service.stop())
+
+function store(kind: string, body: object): Promise<TestResponse> {
+  return service.configure('POST', kind, { project_id: service.projectId, ...body })
+}
+
+function policy(cypher: string, others: object = {}): object {
+  return {
+    name: 'read',
+    status: 'ACTIVE',
+    policy: JSON.stringify({
+      meta: { policy_version: '3.0-kbac' },
+      subject: { type: 'User' },
+      actions: ['read'],
+      resource: { type: 'Doc' },
+      condition: { cypher },
+      ...others,
+    }),
+  }
+}
+
+/** The first line of each issue: the lines after it show the place. */
+function issuesOf({ status, body }: TestResponse): unknown {
+  const messages = (body.errors ?? body.issues ?? [body.message]) as readonly unknown[]
+  return [status, ...messages.map((one) => JSON.stringify(one).split('\\n')[0]?.replaceAll('"', ''))]
+}
+
+async function storedModel(model = MODEL): Promise<string> {
+  const created = await store('models', { name: 'model', model })
+  if (created.status !== 201) throw new Error(created.text)
+  return created.body.id as string
+}
+
+describe('with declared types', () => {
+  test('a policy that fits them is stored without a warning, before anything was captured', async () => {
+    await storedModel()
+    const created = await store(
+      'authorization-policies',
+      policy('MATCH (subject)-[:can_read]->(resource) WHERE resource.level <= subject.clearance'),
+    )
+    expect([created.status, created.body.warnings]).toEqual([201, undefined])
+  })
+
+  test.each([
+    [
+      'MATCH (subject)-[:OWNR]->(resource)',
+      'policy.condition.cypher: line 1, column 19: the model declares no relationship of type `OWNR`; did you mean `[:OWNER]`?',
+    ],
+    [
+      'MATCH (subject)-[:MEMBER]->(resource)',
+      'policy.condition.cypher: line 1, column 19: `MEMBER` cannot connect `(:User)` to `(:Doc)`; the model declares (:User)-[:MEMBER]->(:Group)',
+    ],
+    [
+      'MATCH (subject)-[:OWNER]->(resource)\nWHERE resource.levl > 1',
+      'policy.condition.cypher: line 2, column 16: the model declares no property `levl`; did you mean `level`?',
+    ],
+    [
+      'MATCH (subject)-[:OWNER]->(resource) WHERE resource.level = subject.email',
+      'policy.condition.cypher: line 1, column 44: a value of type `INTEGER` is compared with one of type `STRING`, which is never true',
+    ],
+  ])('a policy is refused: %s', async (cypher, issue) => {
+    await storedModel()
+    expect(issuesOf(await store('authorization-policies', policy(cypher)))).toEqual([422, issue])
+  })
+
+  test('a policy about an undeclared type is refused, and a draft is not', async () => {
+    await storedModel()
+    const asked = policy('MATCH (subject)-[:OWNER]->(resource)', { resource: { type: 'Docs' } })
+    expect(issuesOf(await store('authorization-policies', asked))).toEqual([
+      422,
+      'policy.resource.type: the model declares no node with the label `Docs`; did you mean `(:Doc)`?',
+    ])
+    expect((await store('authorization-policies', { ...asked, status: 'DRAFT' })).status).toBe(201)
+  })
+
+  test('a context policy and its queries are compared with the types', async () => {
+    await storedModel()
+    const reads = (paths: readonly string[]) => ({
+      name: 'docs',
+      status: 'ACTIVE',
+      policy: JSON.stringify({
+        meta: { policy_version: '1.0-ciq' },
+        subject: { type: 'User' },
+        condition: {
+          cypher: 'MATCH (subject:User)-[:OWNER]->(doc)',
+          filter: [
+            { operator: 'AND', operands: [{ attribute: 'subject.external_id', operator: '=', value: '$token.sub' }] },
+          ],
+        },
+        allowed_reads: { nodes: paths },
+      }),
+    })
+    expect(issuesOf(await store('authorization-policies', reads(['doc.property.name'])))).toEqual([
+      422,
+      'policy.allowed_reads.nodes[0]: `(:Doc)` has no property `name`; `(:Group)` has it',
+    ])
+    const created = await store('authorization-policies', reads(['doc.property.title', 'doc.*']))
+    expect(created.status).toBe(201)
+    const query = (path: string) => ({
+      name: 'titles',
+      status: 'ACTIVE',
+      policy_id: created.body.id,
+      query: JSON.stringify({ nodes: [path] }),
+    })
+    expect(issuesOf(await store('knowledge-queries', query('doc.property.titel')))).toEqual([
+      422,
+      'query.nodes[0]: the model declares no property `titel`; did you mean `title`?',
+    ])
+    expect((await store('knowledge-queries', query('doc.property.title'))).status).toBe(201)
+  })
+
+  test('a trust score profile and a matching pipeline name declared types', async () => {
+    await storedModel()
+    const profile = (type: string, property: string) => ({
+      name: 'scores',
+      node_classification: type,
+      dimensions: [{ name: 'FRESHNESS', weight: 1 }],
+      schedule: 'DAILY',
+      required_properties: [property],
+    })
+    expect(issuesOf(await store('trust-score-profiles', profile('Usr', 'email')))).toEqual([
+      422,
+      'node_classification: the model declares no node with the label `Usr`; did you mean `(:User)`?',
+    ])
+    expect(issuesOf(await store('trust-score-profiles', profile('User', 'title')))).toEqual([
+      422,
+      'required_properties[0]: `(:User)` has no property `title`; `(:Doc)` has it',
+    ])
+    expect((await store('trust-score-profiles', profile('User', 'email'))).status).toBe(201)
+    const pipeline = (target: string) => ({
+      name: 'people',
+      node_filter: { source_node_types: ['User'], target_node_types: [target] },
+      similarity_score_cutoff: 0.9,
+    })
+    expect(issuesOf(await store('entity-matching-pipelines', pipeline('Person')))).toEqual([
+      422,
+      'node_filter.target_node_types[0]: the model declares no node with the label `Person`',
+    ])
+    expect((await store('entity-matching-pipelines', pipeline('User'))).status).toBe(201)
+  })
+
+  test('a change of the types that a stored policy does not fit is refused, and names the policy', async () => {
+    const id = await storedModel()
+    await store('authorization-policies', policy('MATCH (subject)-[:OWNER]->(resource) WHERE resource.level > 1'))
+    const changed = await service.configure('PUT', `models/${id}`, {
+      model: MODEL.replace('level INTEGER', 'level STRING'),
+    })
+    expect([changed.status, changed.text]).toEqual([422, expect.stringContaining('`read` would not fit the types')])
+    expect((await service.configure('PUT', `models/${id}`, { model: `CLOSED ${MODEL}` })).status).toBe(200)
+  })
+
+  test('types with faults are refused with their places', async () => {
+    expect(issuesOf(await store('models', { name: 'model', model: '(:User {email STRNG})' }))).toEqual([
+      422,
+      'model: line 1, column 15: unknown type `STRNG`; did you mean `STRING`?',
+    ])
+  })
+})
