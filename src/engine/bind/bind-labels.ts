@@ -73,13 +73,30 @@ export function labelNames(labels: LabelExpression): readonly LabelName[] {
   }
 }
 
-/** Whether the predicate tests exactly this label of this slot. */
-export function isLabelTest(predicate: BoundExpression, slot: Slot, label: string): boolean {
+/** Whether the predicate tests labels of this slot that each node with this label has. */
+export function isImpliedLabelTest(predicate: BoundExpression, slot: Slot, label: string): boolean {
   return (
     predicate.kind === 'label-test' &&
     predicate.target.kind === 'slot' &&
     predicate.target.slot.index === slot.index &&
-    predicate.labels.kind === 'label' &&
-    predicate.labels.name === label
+    isImplied(predicate.labels, label)
   )
+}
+
+function isImplied(labels: BoundLabels, by: string): boolean {
+  switch (labels.kind) {
+    case 'label':
+      return labels.name === by
+    case 'label-any':
+      return true
+    case 'label-or':
+      return labels.operands.some((one) => isImplied(one, by))
+    case 'label-and':
+      return labels.operands.every((one) => isImplied(one, by))
+    case 'label-not':
+    case 'label-dynamic':
+      return false
+    default:
+      return assertNever(labels)
+  }
 }

@@ -1,8 +1,8 @@
 // Restricts a variable to one node or to one type of node: where the query introduces the variable, if this keeps the same
 // rows as a restriction at the end; otherwise at the end.
 import { assertNever } from '../../kernel/assert.ts'
-import { isLabelTest } from './bind-labels.ts'
-import type { BoundClause, BoundExpression, BoundPart, Slot } from './bound.ts'
+import { isImpliedLabelTest } from './bind-labels.ts'
+import type { BoundClause, BoundDerived, BoundExpression, BoundMatch, BoundPart, Slot } from './bound.ts'
 import { slotsDeclaredBy } from './expression-tree.ts'
 
 /** The type of the node, and the parameter that holds its external id; null for no restriction. */
@@ -132,8 +132,30 @@ function preservesRestriction(clause: BoundClause, slot: Slot): boolean {
 function withoutImpliedLabelTests(clause: BoundClause, slot: Slot, restriction: VariableRestriction): BoundClause {
   if (clause.kind !== 'match' || restriction.type === null) return clause
   const { match } = clause
-  const predicates = match.predicates.filter((predicate) => !isLabelTest(predicate, slot, restriction.type!))
-  return predicates.length === match.predicates.length ? clause : { kind: 'match', match: { ...match, predicates } }
+  const predicates = match.predicates.filter((predicate) => !isImpliedLabelTest(predicate, slot, restriction.type!))
+  const derived = match.derived.map((step) => derivedWithoutImplied(step, match, slot, restriction))
+  const isChanged =
+    predicates.length < match.predicates.length || derived.some((step, at) => step !== match.derived[at])
+  return isChanged ? { kind: 'match', match: { ...match, predicates, derived } } : clause
+}
+
+/** The same for the alternatives of a definition of which the slot is an end. */
+function derivedWithoutImplied(
+  step: BoundDerived,
+  { nodes }: BoundMatch,
+  slot: Slot,
+  restriction: VariableRestriction,
+): BoundDerived {
+  const { branches, source, target } = step
+  const isEnd = [source, target].some((end) => nodes[end]!.slot.index === slot.index)
+  if (branches === null || !isEnd) return step
+  return {
+    ...step,
+    branches: branches.map((part) => ({
+      ...part,
+      clauses: part.clauses.map((clause) => withoutImpliedLabelTests(clause, slot, restriction)),
+    })),
+  }
 }
 
 /** The restriction as predicates, for the end of the query. */

@@ -72,6 +72,8 @@ class SearchHop {
   /** Null if relationships of any type are followed. */
   readonly lists: readonly EdgeList[] | null
   readonly predicate: HopPredicate | null
+  /** A predicate that reads only the node from which the hop is taken: one test for all its relationships. */
+  readonly nearTest: HopPredicate | null
   /** Whether a hop is one list, and every node in it is reached. */
   readonly isPlain: boolean
   readonly chunk = createChunk()
@@ -85,10 +87,12 @@ class SearchHop {
     this.graph = traversal.graph
     this.directions = directionsToRead(traversal.direction)
     this.lists = traversal.types && listsOf(this.directions, () => traversal.types!)
-    this.predicate = predicate
+    const isNearTest = predicate?.isLabelTest === true && predicate.far < 0
+    this.nearTest = isNearTest ? predicate : null
+    this.predicate = isNearTest ? null : predicate
     this.reached = reached
     this.arrivals = keepsPaths ? new Arrivals() : null
-    this.isPlain = this.lists?.length === 1 && predicate === null && !keepsPaths
+    this.isPlain = this.lists?.length === 1 && this.predicate === null && !keepsPaths
   }
 
   clear(): void {
@@ -128,6 +132,11 @@ function keepSatisfying(
   }
   chunk.length = kept
   return -1
+}
+
+function satisfiesNear(run: ExecutionContext, { near, test }: HopPredicate, node: NodeId): boolean {
+  if (near >= 0) run.frame[near] = node
+  return test(run)
 }
 
 /** The index of the first entry of a chunk whose node is in the set; -1 if none is. */
@@ -249,12 +258,16 @@ export class SearchSide {
     if (hop.isPlain && wanted === null && skipped === null)
       return this.followPlain(run, hop, nodes, first, until, start)
     const { budget } = run
-    const { predicate, reached, arrivals, chunk } = hop
+    const { predicate, nearTest, reached, arrivals, chunk } = hop
     const snapshot = run.graphs[hop.graph]!
     let position = first
     for (; position < until && position < nodes.length; position++) {
       const node = nodes.ids[position]!
       if (node === start || skipped?.has(node) === true) continue
+      if (nearTest !== null) {
+        budget.chargeSteps(1)
+        if (!satisfiesNear(run, nearTest, node)) continue
+      }
       const lists = hop.lists ?? listsAt(snapshot, node, hop.directions)
       for (let i = 0; i < lists.length; i++) {
         const { direction, type } = lists[i]!
@@ -295,7 +308,7 @@ export class SearchSide {
     skipped: NodeId,
   ): number {
     const { budget } = run
-    const { reached, chunk } = hop
+    const { reached, chunk, nearTest } = hop
     const { direction, type } = hop.lists![0]!
     const snapshot = run.graphs[hop.graph]!
     let position = first
@@ -304,6 +317,10 @@ export class SearchSide {
     for (; position < until && position < nodes.length; position++) {
       const node = nodes.ids[position]!
       if (node === skipped) continue
+      if (nearTest !== null && !satisfiesNear(run, nearTest, node)) {
+        steps += 1
+        continue
+      }
       let from = 0
       do {
         snapshot.neighbours(node, direction, type, from, chunk)

@@ -2,6 +2,7 @@
 // valid until the symbol epoch of a snapshot changes.
 import { assertNever } from '../../kernel/assert.ts'
 import type { BoundAggregate, BoundExpression, BoundGroup, Slot } from '../bind/bound.ts'
+import { slotsOf } from '../bind/expression-tree.ts'
 import { isSafePredicate } from '../bind/may-fail.ts'
 import type { SubqueryExpression } from '../plan/build-plan.ts'
 import type { ChainLink, HopTest, Plan, PlannedHop, PlanOf, RepetitionTest } from '../plan/operators.ts'
@@ -100,6 +101,7 @@ export function compilePlan(plan: Plan, deps: PlanCompilerDeps): PhysicalOperato
       far: each.far?.index ?? -1,
       test: test(each.predicate),
       isSafe: isSafePredicate(each.predicate),
+      isLabelTest: readsOnlyLabels(each),
     }
   const compiledHop = (hop: PlannedHop, from: Slot): CompiledHop => ({
     traversal: traversal({ ...hop, from }),
@@ -328,6 +330,16 @@ export function compilePlan(plan: Plan, deps: PlanCompilerDeps): PhysicalOperato
 }
 
 /** `count(*)`: an argument that is null for some rows would have to be evaluated. */
+/** Whether the test reads only labels of nodes, and cannot fail. */
+function readsOnlyLabels({ predicate, element }: HopTest): boolean {
+  const tests = predicate.kind === 'and' ? predicate.operands : [predicate]
+  return (
+    isSafePredicate(predicate) &&
+    tests.every(({ kind }) => kind === 'label-test') &&
+    slotsOf(predicate).every(({ index }) => index !== element.index)
+  )
+}
+
 function isRowCount({ name, distinct, argument }: BoundAggregate): boolean {
   return name === 'count' && !distinct && argument === null
 }

@@ -134,6 +134,8 @@ export interface HopPredicate {
   readonly test: CompiledTest
   /** Whether the test cannot fail, so that it may be left out for a hop that leads to nothing new. Default: it may fail. */
   readonly isSafe?: boolean
+  /** Whether the test reads only labels of the two nodes. Default: it may read more. */
+  readonly isLabelTest?: boolean
 }
 
 /** One hop of a repeated step. */

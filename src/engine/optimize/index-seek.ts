@@ -1,6 +1,6 @@
 // Chooses the access path of a node: a label scan instead of a scan of all nodes, an index seek instead of a label scan. The
 // predicates of the filter above stay if the access path does not fully imply them.
-import { isLabelTest } from '../bind/bind-labels.ts'
+import { isImpliedLabelTest } from '../bind/bind-labels.ts'
 import type { BoundExpression, Slot } from '../bind/bound.ts'
 import { slotsOf } from '../bind/expression-tree.ts'
 import { equalityOn, type GraphCounts } from '../plan/expand-order.ts'
@@ -16,7 +16,7 @@ export function nodeByLabelScan(plan: Plan, counts: GraphCounts): Plan {
   if (labels.length === 0) return plan
   const label = labels.reduce((best, next) => (counts.nodes(next) < counts.nodes(best) ? next : best))
   const labelScan: Plan = { op: 'NodeByLabelScan', input, slot, label }
-  const rest = scan.filter.predicates.filter((predicate) => !isLabelTest(predicate, slot, label))
+  const rest = scan.filter.predicates.filter((predicate) => !isImpliedLabelTest(predicate, slot, label))
   return rest.length > 0 ? { op: 'Filter', input: labelScan, predicates: rest } : labelScan
 }
 
