@@ -1,5 +1,5 @@
-// The background process, as its serving process sees it: it delivers events and seals the audit logs. It runs while some project
-// has a sink, or there is an audit log. Among several workers one is elected to start it (docs/decisions/0035-event-delivery.md).
+// The background process, as its serving process sees it; cli/serve/background.ts is what it does. It runs while there is an audit log,
+// or a document of a kind that gives it work. Among several workers one is elected to start it (docs/decisions/0035-event-delivery.md).
 
 import type { StoredDocument } from '../config/kind.ts'
 import type { ConfigRepository } from '../config/repository.ts'

@@ -1,4 +1,5 @@
 // The port through which captures report what they write: one event for each element, in the transaction of the write.
+// events/recorders/record-captures.ts implements it.
 import type { NodeKey, RelationshipKey, WriteBatch } from '../engine/store.ts'
 import type { AgentCaller } from '../kernel/request/caller.ts'
 import type { RequestOrigin } from '../kernel/request/request-origin.ts'

@@ -1,4 +1,4 @@
-// The port through which the configuration service reports changes and reads.
+// The port through which the configuration service reports changes and reads. events/recorders/record-configuration.ts implements it.
 import type { ServiceAccountCaller } from '../kernel/request/caller.ts'
 import type { RequestOrigin } from '../kernel/request/request-origin.ts'
 import type { ConfigKind, DocumentDraft, StoredDocument } from './kind.ts'

@@ -1,4 +1,4 @@
-// The port between the dispatcher and the lanes: a request to run in another process.
+// The port between the dispatcher and the lanes: a request to run in another process. lanes/lane-pool.ts implements it.
 import type { HttpResponse } from './route.ts'
 
 /** The head of a request as it is sent to another process. */

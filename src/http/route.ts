@@ -138,7 +138,7 @@ export interface RouteResponse {
   readonly status: number
   /** Headers in addition to the default ones. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Body, serialized by kernel/json, which keeps floats and big integers. Undefined: no body. */
+  /** Body, serialized by `writeJson` (kernel/json/json.ts), which keeps floats and big integers. Undefined: no body. */
   readonly body?: unknown
   /** Body as JSON text (constant responses of the hot path). Takes precedence over `body`. */
   readonly text?: string
@@ -229,7 +229,7 @@ export interface Route {
   readonly example?: unknown
   /**
    * Status → body schema (null: no body), for the OpenAPI document and tests. Statuses that any route may return (401, 408,
-   * 413, 415, 429, 500) are added by openapi/responses.ts.
+   * 413, 415, 429, 500) are added by http/openapi/responses.ts.
    */
   readonly responses: Readonly<Record<number, z.ZodType | null>>
   /** Media type of successful responses if it is not JSON. Their schema is then a string. */

@@ -5,8 +5,8 @@ import type { ServiceError, ThrownServiceError } from '../kernel/errors.ts'
 import type { AgentCaller } from '../kernel/request/caller.ts'
 import type { InlineHistory } from '../kernel/request/inline-history.ts'
 import type { RequestOrigin } from '../kernel/request/request-origin.ts'
-import type { BrokenDraft } from '../policy/draft-policies.ts'
-import type { CompiledPolicy } from '../policy/policy-index.ts'
+import type { DraftPolicies } from '../policy/draft-policies.ts'
+import type { CompiledPolicy, PolicyIndex } from '../policy/policy-index.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import type { PageTokens } from './page-token.ts'
 import type { RequestContextMembers } from './schema.ts'
@@ -83,19 +83,10 @@ export interface DecisionEvent {
 }
 
 /** The decision policies of a project. */
-export interface DecisionPolicies {
-  find(projectId: string, subjectType: string, action: string, resourceType: string): readonly CompiledPolicy[]
-  actions(projectId: string, subjectType: string, resourceType: string): readonly string[]
-  subjectTypes(projectId: string, action: string, resourceType: string): readonly string[]
-  ofSubjectType(projectId: string, subjectType: string): readonly CompiledPolicy[]
-  all(projectId: string): readonly CompiledPolicy[]
-}
+export type DecisionPolicies = Pick<PolicyIndex, 'find' | 'actions' | 'subjectTypes' | 'ofSubjectType' | 'all'>
 
 /** The decision policies of a project as if its drafts were in force, and the drafts that cannot be. */
-interface DraftDecisionPolicies extends DecisionPolicies {
-  broken(projectId: string, subjectType: string, action: string, resourceType: string): readonly BrokenDraft[]
-  allBroken(projectId: string): readonly BrokenDraft[]
-}
+type DraftDecisionPolicies = Pick<DraftPolicies, keyof DecisionPolicies | 'broken' | 'allBroken'>
 
 /** Collaborators and limits of the decision point. */
 export interface DecisionDeps {

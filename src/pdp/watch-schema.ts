@@ -1,4 +1,4 @@
-// The port of change streams: what a client asks for, and the events that it receives.
+// The port of change streams: what a client asks for, and the events that it receives. streams/watch-hub.ts implements it.
 import { z } from 'zod'
 import type { ServiceError } from '../kernel/errors.ts'
 import type { AgentCaller } from '../kernel/request/caller.ts'

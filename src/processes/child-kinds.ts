@@ -1,7 +1,7 @@
 // The table of the processes that a service starts: one row for each kind, with everything that is a number or a name.
 // docs/explanation/processes.md has the picture.
 
-/** A kind of process. It is also the hidden command that starts it. */
+/** A kind of process. It is also the hidden command that starts it (cli/commands/serving.ts). */
 export type ChildKind = 'worker' | 'background' | 'shipper' | 'lane' | 'matcher' | 'backup-job'
 
 /** The properties of the processes of a kind. */

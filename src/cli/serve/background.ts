@@ -1,5 +1,5 @@
-// The background process: delivers events and seals the audit logs. Started by a serving process. It listens on no port
-// (docs/decisions/0035-event-delivery.md, 0038-audit-sealing.md).
+// The background process: delivers events, seals the audit logs, computes trust scores, and starts the matcher. Started by a serving
+// process (background/background-process.ts). It listens on no port (docs/decisions/0035-event-delivery.md, 0038-audit-sealing.md).
 import { createAuditTrail } from '../../app/audit.ts'
 import { createEventDispatcher } from '../../app/event-delivery.ts'
 import { createEventRecording } from '../../app/events.ts'
@@ -17,7 +17,7 @@ import { logFailureOf } from './log-failure.ts'
 /** A client library may leak memory. */
 const MEMORY_BYTES_MAX = 768 * 1024 * 1024
 
-/** Delivers events and seals the audit logs. `parent`: the id of the serving process. Never resolves. */
+/** Runs the background process. `parent`: the id of the serving process. Never resolves. */
 export function runBackground(parent: number): Promise<never> {
   return runChild<BackgroundTask>({
     kind: 'background',

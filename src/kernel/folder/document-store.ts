@@ -1,4 +1,5 @@
-// The port for durable JSON documents, which features store through: named collections with string keys.
+// The port for durable JSON documents, which features store through: named collections with string keys. store/documents/collections.ts
+// implements it in a data folder, and config/shared/shared-configuration.ts for several instances.
 
 /** Reads of one commit. */
 export interface DocumentReader {

@@ -1,5 +1,5 @@
 // The port through which requests without an event of their own type are recorded: the audit trail has every authenticated request
-// and every failed authentication.
+// and every failed authentication. events/recorders/record-requests.ts implements it.
 import type { Caller, UserToken } from './caller.ts'
 import type { RequestOrigin } from './request-origin.ts'
 

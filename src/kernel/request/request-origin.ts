@@ -1,4 +1,5 @@
-// The request that causes an event. It is passed from the server to the functions that record events, in place of its parts.
+// The request that causes an event. It is passed from the server to the functions that record events, in place of its parts. For a
+// request over HTTP it is the exchange (http/exchange.ts).
 import type { RequestTrace } from './request-trace.ts'
 
 /** A request, as events describe it. Do not keep it longer than the request: it refers to the request's body. */

@@ -45,7 +45,8 @@ export interface CatalogOptions extends Omit<EnvironmentOptions, 'onWritten'> {
 }
 
 /**
- * Called with each batch after its writes, within the transaction; not for bulk loads. If it throws, nothing is written.
+ * Called with each batch after its writes, within the transaction; not for bulk loads. If it throws, nothing is written. The observer of a
+ * service (app/events.ts) records change data capture, and notes changes for change streams.
  */
 type BatchObserver = (graph: WrittenGraph, batch: WrittenBatch) => void
 

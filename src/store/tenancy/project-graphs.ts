@@ -1,5 +1,5 @@
-// The port through which features reach the graphs of a project. Types only: the catalog implements it, and features import it
-// without the rest of the store. See docs/decisions/0002-composite-projects-and-locations.md.
+// The port through which features reach the graphs of a project. Types only: config/graphs/graph-registry.ts implements it with the
+// graphs of the catalog, and features import it without the rest of the store. See docs/decisions/0002-composite-projects-and-locations.md.
 import type { GraphStore } from '../../engine/store.ts'
 
 /**
