@@ -32,7 +32,7 @@ export function openProcesses(
     config,
     mcp,
     events,
-    libraries: [policies, queries],
+    indexes: [policies, queries],
     report,
     isSoleProcess: processNumber === null,
     ...leadership(platform),

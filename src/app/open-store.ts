@@ -1,4 +1,5 @@
-// Opens what all features of a process share: the data folder, its configuration and graphs, log, metrics and HTTP client.
+// Opens what all features of a process share: the data folder, its configuration and graphs, log, metrics and HTTP client. The first of four
+// steps.
 
 import packageJson from '../../package.json' with { type: 'json' }
 import { RemoteGraphAccess } from '../bolt/projects/remote-graph-access.ts'

@@ -28,7 +28,7 @@ export interface BackgroundJobsDeps {
   /** Keeps events of projects without sink that were written after the sink was deleted. */
   readonly events: { sweep(): Promise<void> }
   /** The indexes to precompile, in this order. */
-  readonly libraries: readonly { warming(): Iterator<void, void> }[]
+  readonly indexes: readonly { warming(): Iterator<void, void> }[]
   readonly report: (line: string) => void
   /** No other process serves the folder until `handOver` is called. */
   readonly isSoleProcess: boolean
@@ -63,7 +63,7 @@ export class BackgroundJobs {
     })
     // Idle processes catch up too: they may be the provisioning leader, or hold the graph of a removed project open.
     if (!isSoleProcess || isLeading !== undefined) this.catchUpAfterCommits()
-    this.precompile(chain(this.deps.libraries))
+    this.precompile(chain(this.deps.indexes))
   }
 
   /** Provisions while this instance leads, and completes then what an instance has left that ended. */
@@ -166,9 +166,9 @@ export class BackgroundJobs {
   }
 }
 
-function* chain(libraries: BackgroundJobsDeps['libraries']): Generator<void, void> {
-  for (const library of libraries) {
-    const steps = library.warming()
+function* chain(indexes: BackgroundJobsDeps['indexes']): Generator<void, void> {
+  for (const index of indexes) {
+    const steps = index.warming()
     while (steps.next().done !== true) yield
   }
 }

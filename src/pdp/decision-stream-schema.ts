@@ -1,4 +1,4 @@
-// The decision log as clients read it over HTTP: the port, and the schemas of its records.
+// The decision log as clients read it over HTTP: the port, which streams/decision-streams.ts implements, and the schemas of its records.
 import { z } from 'zod'
 import { jsonObject } from '../config/json-schema.ts'
 import type { ServiceError } from '../kernel/errors.ts'

@@ -44,8 +44,8 @@ export function policiesFor(
 ): readonly CompiledPolicy[] {
   const { subject, action, resource } = request
   const { context } = request
-  const library = policiesOfStatus(deps, context)
-  const found = library.find(projectId, subject.type, action.name, resource.type)
+  const policies = policiesOfStatus(deps, context)
+  const found = policies.find(projectId, subject.type, action.name, resource.type)
   const tags = context?.policy_tags
   if (tags === undefined) return found
   return found.length === 0 ? noPolicies : found.filter((policy) => hasAnyTag(policy, tags))

@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { childKinds } from '../../src/processes/child-kinds.ts'
+import { readPages } from '../docs/pages.ts'
 import { parseSource } from './parse-source.ts'
 
 const root = join(import.meta.dirname, '..', '..')
@@ -125,8 +126,8 @@ test('docs/explanation/architecture.md names and draws every folder and file of 
   expect(readdirSync(join(root, 'src/store')).filter((folder) => !store.includes(`\`${folder}\``))).toEqual([])
 })
 
-test('comments name source files that exist', () => {
-  const named = parsed.flatMap(({ path, comments, lineOf }) =>
+test('comments and pages name source files that exist', () => {
+  const inComments = parsed.flatMap(({ path, comments, lineOf }) =>
     comments.flatMap(({ value, start }) =>
       [...value.matchAll(/(?<![\w*./-])((?:[\w-]+\/)*[\w-]+(?:\.test)?\.tsx?)\b/g)].map(([, name = '']) => ({
         name,
@@ -134,9 +135,14 @@ test('comments name source files that exist', () => {
       })),
     ),
   )
+  // Decision records and the changelog tell what was.
+  const pages = readPages().filter(({ path }) => path !== 'CHANGELOG.md' && !path.startsWith('docs/decisions/'))
+  const inPages = pages.flatMap(({ path, text }) =>
+    [...text.matchAll(/`((?:[\w-]+\/)+[\w.-]+\.tsx?)`/g)].map(([, name = '']) => ({ name, at: path })),
+  )
   // A part of a path is enough: a file of the same folder, or one below `src/`.
   const files = [...sources, ...filesBelow('test'), ...filesBelow('bench')]
   const isFile = (name: string): boolean => files.some((path) => `/${path}`.endsWith(`/${name}`))
-  expect(named.length).toBeGreaterThan(0)
-  expect(named.filter(({ name }) => !isFile(name))).toEqual([])
+  expect(Math.min(inComments.length, inPages.length)).toBeGreaterThan(0)
+  expect([...inComments, ...inPages].filter(({ name }) => !isFile(name))).toEqual([])
 })
