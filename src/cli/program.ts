@@ -1,5 +1,5 @@
 // The command line. Each command imports what it needs when it runs, so that the others start faster.
-import { Command, CommanderError } from 'commander'
+import { type Command, CommanderError } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
 import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
 import { fileProblemOf } from '../kernel/folder/file-issue.ts'
@@ -7,13 +7,13 @@ import { addAskCommands } from './commands/ask.ts'
 import { addAuditCommands } from './commands/audit.ts'
 import { addBackgroundWorkCommands } from './commands/background-work.ts'
 import { addBenchCommand } from './commands/bench.ts'
+import { CliCommand } from './commands/cli-command.ts'
 import { addCompletionCommands } from './commands/completion.ts'
 import { addConsoleCommands } from './commands/console.ts'
 import { addContextCommands } from './commands/contexts.ts'
 import { addDataFolderCommands } from './commands/data-folder.ts'
 import { addDecisionCommands } from './commands/decisions.ts'
 import { addEventCommands } from './commands/events.ts'
-import { addExamples } from './commands/examples.ts'
 import { addPolicyCommands } from './commands/policies.ts'
 import { addProjectCommands } from './commands/project.ts'
 import { addServingCommands } from './commands/serving.ts'
@@ -74,8 +74,8 @@ function linesOf(error: unknown): readonly string[] | null {
  * The commands with their options; parsing a command line with it runs the command, or throws CommanderError. `name`: how the
  * help names the program.
  */
-export function program(name = 'verdigraph'): Command {
-  const command = new Command(name)
+export function program(name = 'verdigraph'): CliCommand {
+  const command = new CliCommand(name)
     .description(packageJson.description)
     .version(
       packageJson.version,
@@ -102,7 +102,6 @@ export function program(name = 'verdigraph'): Command {
   addAuditCommands(command)
   addBackgroundWorkCommands(command)
 
-  addExamples(command, name)
   for (const one of command.commands) addHelpAfterError(one, `${name} ${one.name()}`)
   return command
 }

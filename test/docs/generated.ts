@@ -3,10 +3,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Command } from 'commander'
 import { parse } from '../../grammar/index.ts'
-import { examplesOf } from '../../src/cli/commands/examples.ts'
-import { exitCodes } from '../../src/cli/output/exit-codes.ts'
 import { program } from '../../src/cli/program.ts'
 import { agentKeyVariable, settingsFileVariable, tokenVariable } from '../../src/cli/settings/environment-variables.ts'
 import { adviceOf, isAdvanced } from '../../src/cli/settings/setting-advice.ts'
@@ -29,9 +26,11 @@ import {
 import { knownDifferences } from '../judge/known-differences.ts'
 import { NEO4J_VERSION } from '../support/counterparts/neo4j.ts'
 import { exampleNames } from '../support/lint-names.ts'
+import { cliSections } from './cli-page.ts'
 import { constructsPage } from './cypher-constructs.ts'
 import { editorSchemas } from './editor-schemas.ts'
 import { eventSections } from './events-page.ts'
+import { code, page, row, table } from './markdown.ts'
 import { repositoryRoot } from './pages.ts'
 
 /** Page by path. */
@@ -41,7 +40,7 @@ export const generatedPages: Readonly<Record<string, () => Promise<string>>> = {
   'docs/reference/differences-from-neo4j.md': async () => differencesPage(),
   'docs/reference/errors.md': async () => errorsPage(),
   'docs/reference/metrics.md': metricsPage,
-  'docs/reference/cli.md': async () => cliPage(),
+  'docs/reference/cli.md': async () => page('Command line', cliSections(program(), NOTE)),
   'docs/reference/settings.md': async () => settingsPage(),
   'docs/reference/advanced-settings.md': async () => advancedSettingsPage(),
   'docs/reference/lint-rules.md': async () => lintRulesPage(),
@@ -260,10 +259,6 @@ async function metricsPage(): Promise<string> {
 }
 
 /** The commands that do something: a group has only commands of its own. */
-function leavesOf(command: Command): readonly Command[] {
-  return command.commands.length === 0 ? [command] : command.commands.flatMap(leavesOf)
-}
-
 function lintRulesPage(): string {
   const sections = lintRuleIds.map((id) => {
     const { severity, summary, advice, canBeIgnored, example } = lintRules[id]
@@ -282,55 +277,6 @@ function lintRulesPage(): string {
       lintRuleIds.map((id) => row([`[${id}](#${id})`, lintRules[id].severity, lintRules[id].summary])),
     ),
     ...sections,
-  ])
-}
-
-function cliPage(): string {
-  const commands = program()
-    .commands.filter((command) => !(command as unknown as { _hidden: boolean })._hidden)
-    .flatMap(leavesOf)
-  const nameOf = (command: Command): string =>
-    command.parent?.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name()
-  const operandsOf = ({ registeredArguments }: Command): string =>
-    registeredArguments
-      .map((one) => {
-        const name = `${one.name()}${one.variadic ? '…' : ''}`
-        return one.required ? ` <${name}>` : ` [${name}]`
-      })
-      .join('')
-  const sections = commands.map((command) => {
-    const options = command.options.map(({ flags, description, defaultValue }) => {
-      const shown =
-        defaultValue === undefined || defaultValue === false || String(defaultValue) === ''
-          ? ''
-          : code(String(defaultValue))
-      return row([code(flags), description, shown])
-    })
-    return [
-      `## ${nameOf(command)}`,
-      `${command.description()}.`,
-      ...(command.registeredArguments.length === 0 ? [] : [code(`${nameOf(command)}${operandsOf(command)}`)]),
-      ...(options.length === 0 ? [] : [table(['Option', 'Meaning', 'Default'], options)]),
-      ...(examplesOf(nameOf(command)).length === 0
-        ? []
-        : [
-            `\`\`\`text\n${examplesOf(nameOf(command))
-              .map((line) => `verdigraph ${line}`)
-              .join('\n')}\n\`\`\``,
-          ]),
-    ].join('\n\n')
-  })
-  return page('Command line', [
-    `${NOTE} In a checkout or a project that depends on the package, \`npx verdigraph\` runs the program.`,
-    'Every command also reads the [settings](settings.md) of the environment and of the file. `NO_COLOR` turns colours off, `FORCE_COLOR` on; ' +
-      'they are used on terminals only.',
-    'Long commands (`backup`, `restore`, `export`, `import`, `copy`, `verify`, `migrate`) show their progress on the error stream: on a terminal as a line ' +
-      'that is rewritten, otherwise as one line every five seconds.',
-    ...sections,
-    `## Exit codes\n\n${table(
-      ['Code', 'Meaning'],
-      Object.values(exitCodes).map(({ code: number, meaning }) => row([String(number), meaning])),
-    )}`,
   ])
 }
 
@@ -414,13 +360,3 @@ function valuesOf(rule: SettingRule): string {
   const max = rule.max === Number.MAX_SAFE_INTEGER ? '2^53 - 1' : String(rule.max)
   return `${rule.min} to ${max}${rule.unit === '' ? '' : ` ${rule.unit}`}`
 }
-
-/** A code span; with two back-ticks around a text that has one (CommonMark 6.1). */
-const code = (text: string): string => (text.includes('`') ? `\`\` ${text} \`\`` : `\`${text}\``)
-const row = (cells: readonly string[]): string => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
-
-function table(heading: readonly string[], rows: readonly string[]): string {
-  return [row(heading), row(heading.map(() => '---')), ...rows].join('\n')
-}
-
-const page = (title: string, parts: readonly string[]): string => `${[`# ${title}`, ...parts].join('\n\n')}\n`

@@ -52,7 +52,7 @@ export const auditRequirements: readonly Requirement[] = [
     id: 'REQ-L4',
     sentence: 'commands of the operator, starts and stops are recorded',
     shownBy: [
-      [commands, 'has every command'],
+      [commands, 'is stated in the declaration of every command, or of its group'],
       [commands, 'serve, also after a kill'],
       [commands, 'backup and export, also if they fail'],
       [commands, 'restore and import, in the folder that they write'],

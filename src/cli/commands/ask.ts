@@ -1,15 +1,18 @@
 // The commands that ask a graph.
-import { type Command, Option } from 'commander'
+import { Option } from 'commander'
 import type { AskFlags, SearchFlags } from '../ask/ask.ts'
 import type { PolicyFlags } from '../ask/policy.ts'
 import type { QueryFlags } from '../ask/query.ts'
 import type { TargetFlags } from '../target/target.ts'
+import type { CliCommand } from './cli-command.ts'
 import { appended, withTarget } from './options.ts'
 
 const JSON_HELP = 'print one line of JSON'
+const READS_ONE_PROJECT =
+  'no record: of a data folder it reads one project, which every reader of its files could; a service records the request'
 
 /** Adds `check`, `why`, `who`, `what`, `actions`, `query`, `shell` and `policy`. */
-export function addAskCommands(command: Command): void {
+export function addAskCommands(command: CliCommand): void {
   addDecisionCommands(command)
   addSearchCommands(command)
   addQueryCommand(command)
@@ -17,9 +20,15 @@ export function addAskCommands(command: Command): void {
   addPolicyList(command)
 }
 
-function addDecisionCommands(command: Command): void {
+function addDecisionCommands(command: CliCommand): void {
   withQuestion(command.command('check <subject> <action> <resource>'))
     .description('decide whether a subject may perform an action on a resource: exit code 0 granted, 1 denied, 2 error')
+    .examples(
+      'check Person:ann drive Car:c1 --folder authz --param min=4',
+      'check Person:ann wash Car:c1 --json',
+      'check Person:ann sign Car:c1 --token-claims \'{"email":"ann@example.com"}\'',
+    )
+    .records(READS_ONE_PROJECT)
     .action(async (subject: string, action: string, resource: string, flags: AskFlags) => {
       await (await import('../ask/ask.ts')).check(subject, action, resource, flags)
     })
@@ -28,14 +37,18 @@ function addDecisionCommands(command: Command): void {
     .description(
       'explain a decision: the path that grants, or how far each policy came and the values that stopped it; exit codes as for `check`',
     )
+    .examples('why Person:ann wash Car:c1', 'why Person:bob drive Car:c2 --param min=4')
+    .records(READS_ONE_PROJECT)
     .action(async (subject: string, action: string, resource: string, flags: AskFlags) => {
       await (await import('../ask/ask.ts')).explain(subject, action, resource, flags)
     })
 }
 
-function addSearchCommands(command: Command): void {
+function addSearchCommands(command: CliCommand): void {
   withSearch(command.command('who <action> <resource>'))
     .description('list the subjects that may perform an action on a resource; exit code 1: none')
+    .examples('who wash Car:c1', 'who wash Car:c1 --type Person --limit 10')
+    .records(READS_ONE_PROJECT)
     .option('--type <type>', 'the type of the subjects (default: those of the policies)')
     .action(async (action: string, resource: string, flags: SearchFlags) => {
       await (await import('../ask/ask.ts')).search('who', action, resource, flags)
@@ -43,6 +56,8 @@ function addSearchCommands(command: Command): void {
 
   withSearch(command.command('what <subject> <action>'))
     .description('list the resources on which a subject may perform an action; exit code 1: none')
+    .examples('what Person:bob wash', 'what Person:bob wash --type Car --json')
+    .records(READS_ONE_PROJECT)
     .option('--type <type>', 'the type of the resources (default: those of the policies)')
     .action(async (subject: string, action: string, flags: SearchFlags) => {
       await (await import('../ask/ask.ts')).search('what', subject, action, flags)
@@ -50,16 +65,25 @@ function addSearchCommands(command: Command): void {
 
   withSearch(command.command('actions <subject> <resource>'))
     .description('list the actions that a subject may perform on a resource; exit code 1: none')
+    .examples('actions Person:ann Car:c1 --param min=4')
+    .records(READS_ONE_PROJECT)
     .action(async (subject: string, resource: string, flags: SearchFlags) => {
       await (await import('../ask/ask.ts')).search('actions', subject, resource, flags)
     })
 }
 
-function addQueryCommand(command: Command): void {
+function addQueryCommand(command: CliCommand): void {
   withTarget(command.command('query <cypher>'))
     .description(
       'read the graph with Cypher, which policies do not restrict; - reads the query from the standard input',
     )
+    .examples(
+      "query 'MATCH (p:Person)-[:OWNS]->(c:Car) RETURN p, c.wheels AS wheels'",
+      "query 'MATCH (c:Car) WHERE c.wheels >= $min RETURN c' --param min=4 --format csv",
+      "query 'MATCH (p:Person)-[:OWNS]->(c) RETURN count(c) AS cars' --profile",
+      'query - --json < query.cypher',
+    )
+    .records(READS_ONE_PROJECT)
     .option('--param <name=value>', 'a parameter: a JSON value, or a text; may be repeated', appended, [])
     .option('--limit <rows>', 'rows in the answer, at most 10,000 (default: 1000)')
     .addOption(
@@ -74,21 +98,24 @@ function addQueryCommand(command: Command): void {
     })
 }
 
-function addShell(command: Command): void {
+function addShell(command: CliCommand): void {
   withTarget(command.command('shell'))
     .description(
       'ask a graph from a prompt with history and completion, or from a pipe: Cypher that ends with a semicolon, and commands such as :explain',
     )
+    .examples('shell', 'shell --folder authz', 'shell < queries.cypher')
+    .records(READS_ONE_PROJECT)
     .action(async (flags: TargetFlags) => {
       await (await import('../shell/shell.ts')).runShell(flags)
     })
 }
 
-function addPolicyList(command: Command): void {
-  const policy = command.command('policy').description('read the policies of a project')
+function addPolicyList(command: CliCommand): void {
+  const policy = command.command('policy').description('read the policies of a project').records(READS_ONE_PROJECT)
 
   withTarget(policy.command('list'))
     .description('list the policies with their types and actions')
+    .examples('policy list', 'policy list --json')
     .option('--json', JSON_HELP, false)
     .action(async (flags: PolicyFlags) => {
       await (await import('../ask/policy.ts')).listPolicies(flags)
@@ -96,6 +123,7 @@ function addPolicyList(command: Command): void {
 
   withTarget(policy.command('show <name>'))
     .description('print a policy, by its name or id')
+    .examples('policy show drive')
     .option('--json', JSON_HELP, false)
     .action(async (name: string, flags: PolicyFlags) => {
       await (await import('../ask/policy.ts')).showPolicy(name, flags)
@@ -103,7 +131,7 @@ function addPolicyList(command: Command): void {
 }
 
 /** For questions about decisions. Entities are `TYPE:ID`. */
-function withQuestion(command: Command): Command {
+function withQuestion(command: CliCommand): CliCommand {
   return withTarget(command)
     .option(
       '--param <name=value>',
@@ -120,6 +148,6 @@ function withQuestion(command: Command): Command {
     .option('--json', JSON_HELP, false)
 }
 
-function withSearch(command: Command): Command {
+function withSearch(command: CliCommand): CliCommand {
   return withQuestion(command).option('--limit <count>', 'maximum results (default: all)')
 }

@@ -1,14 +1,22 @@
 // The command that measures decisions.
-import type { Command } from 'commander'
+
 import type { BenchFlags } from '../bench/run-bench.ts'
+import type { CliCommand } from './cli-command.ts'
 import { withTarget } from './options.ts'
 
 /** Adds `bench`. */
-export function addBenchCommand(command: Command): void {
+export function addBenchCommand(command: CliCommand): void {
   withTarget(command.command('bench'))
     .description(
       'measure the latency of decisions, in process or over HTTP, in a closed loop or at a fixed rate; exit code 1: an answer was wrong or an error',
     )
+    .examples(
+      'bench --generated --seed 7',
+      'bench --generated --http --rate 2000 --html bench.html',
+      'bench --data /var/lib/verdigraph --questions questions.ndjson',
+      'bench --generated --compare openfga=/usr/local/bin/openfga --json',
+    )
+    .records('no record: it asks decisions as `check` does; the data folder of a generated graph is removed')
     .option(
       '--questions <file>',
       'questions as NDJSON: subject, action, resource, and perhaps context and expected (true or false)',

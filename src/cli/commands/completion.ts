@@ -1,5 +1,5 @@
 // The command for completions in shells, and the hidden one that their scripts call.
-import { Argument, type Command } from 'commander'
+import { Argument } from 'commander'
 import { printDocument, printLine } from '../output/print.ts'
 import {
   bashLines,
@@ -10,12 +10,19 @@ import {
   completionShells,
   completionsFor,
 } from '../shell/completion.ts'
+import type { CliCommand } from './cli-command.ts'
 
 /** Adds `completion`. */
-export function addCompletionCommands(command: Command): void {
+export function addCompletionCommands(command: CliCommand): void {
   command
     .command('completion')
     .description('print the script that completes commands, options, contexts and values in a shell')
+    .examples(
+      'completion bash > ~/.local/share/bash-completion/completions/verdigraph',
+      'completion zsh > ~/.zfunc/_verdigraph',
+      'completion fish > ~/.config/fish/completions/verdigraph.fish',
+    )
+    .records('no record: it reads no data folder')
     .addArgument(new Argument('<shell>', 'the shell').choices(completionShells))
     .action((shell: CompletionShell) => {
       printDocument(completionScript(shell))

@@ -1,4 +1,3 @@
-import type { Command } from 'commander'
 import { environmentNameOf, settingSpecs } from '../../settings.ts'
 import { UsageError } from '../output/cli-error.ts'
 import {
@@ -10,19 +9,21 @@ import {
   urlVariable,
 } from '../settings/environment-variables.ts'
 
+import type { CliCommand } from './cli-command.ts'
+
 export { type Flags, readSettingsFrom, settingSourcesOf, settingsFrom, sourcesFrom } from '../settings/flag-settings.ts'
 
 /** Settings that `serve` also accepts as options. */
 const listeningFields = ['host', 'port', 'workers'] as const
 
 /** For commands that need the address of the service. */
-export function withListening(command: Command): Command {
+export function withListening(command: CliCommand): CliCommand {
   for (const field of listeningFields) addSettingOption(command, field)
   return command
 }
 
 /** For commands that call a running service. */
-export function withService(command: Command): Command {
+export function withService(command: CliCommand): CliCommand {
   return withListening(withSettings(command))
     .requiredOption('--project <name>', 'name or id of the project')
     .option(
@@ -32,7 +33,7 @@ export function withService(command: Command): Command {
 }
 
 /** For commands that compare names with those of the data. */
-export function withNames(command: Command): Command {
+export function withNames(command: CliCommand): CliCommand {
   return withSettings(command)
     .option('--schema <file>', 'the data schema: the answer of GET /data-schema/v1')
     .option('--project <name>', 'name or id of the project whose data has the names')
@@ -43,7 +44,7 @@ export function withNames(command: Command): Command {
 }
 
 /** For commands that ask a graph. */
-export function withTarget(command: Command): Command {
+export function withTarget(command: CliCommand): CliCommand {
   return withSettings(command)
     .option('--context <name>', `a context of \`context list\` (${contextVariable})`)
     .option(
@@ -61,14 +62,14 @@ export function appended(value: string, before: readonly string[]): readonly str
 }
 
 /** For commands that need a data folder. */
-export function withSettings(command: Command): Command {
+export function withSettings(command: CliCommand): CliCommand {
   return addSettingOption(command, 'dataDir').option(
     '--settings <file>',
     `JSON file with settings (${settingsFileVariable})`,
   )
 }
 
-function addSettingOption(command: Command, field: (typeof listeningFields)[number] | 'dataDir'): Command {
+function addSettingOption(command: CliCommand, field: (typeof listeningFields)[number] | 'dataDir'): CliCommand {
   const setting = settingSpecs[field]
   const about = `${environmentNameOf(setting)}, default ${setting.default}`
   return command.option(`--${setting.name} <${setting.option}>`, `${asHelp(setting.description)} (${about})`)

@@ -1,15 +1,20 @@
 // The commands for authors of policies.
-import type { Command } from 'commander'
+
 import type { FormatFlags } from '../policies/fmt.ts'
 import type { NameFlags } from '../policies/language-files.ts'
 import type { LintFlags } from '../policies/lint.ts'
+import type { CliCommand } from './cli-command.ts'
 import { appended, type Flags, settingsFrom, withNames } from './options.ts'
 
 /** Adds `lint`, `fmt` and `lsp`. */
-export function addPolicyCommands(command: Command): void {
+export function addPolicyCommands(command: CliCommand): void {
   withNames(command.command('lint [paths...]'))
     .description(
       'check policies and Cypher in files and project folders, or the policies that a project stores; docs/reference/lint-rules.md has the rules',
+    )
+    .examples('lint authz', 'lint authz --schema schema.json --strict', 'lint authz --sarif > lint.sarif')
+    .records(
+      'no record: it shows findings about texts; of a data folder it reads the policies and names of one project',
     )
     .option('--action <name>', 'an action that callers ask for; may be repeated', appended, [])
     .option('--strict', 'fail for warnings too', false)
@@ -22,6 +27,8 @@ export function addPolicyCommands(command: Command): void {
   command
     .command('fmt [paths...]')
     .description('format the Cypher in files and project folders; - formats the standard input')
+    .examples('fmt authz', 'fmt --check authz', 'fmt - < query.cypher')
+    .records('no record: it reads no data folder')
     .option('--check', 'write nothing, and fail if a file is not formatted', false)
     .action(async (paths: readonly string[], flags: FormatFlags) => {
       ;(await import('../policies/fmt.ts')).formatFiles(paths, flags)
@@ -31,6 +38,8 @@ export function addPolicyCommands(command: Command): void {
     .description(
       'serve editors as a language server on the standard input and output: diagnostics, completion, hover, format',
     )
+    .examples('lsp', 'lsp --schema schema.json')
+    .records('no record: of a data folder it reads the names of one project')
     .action(async (flags: Flags & NameFlags) => {
       await (await import('../policies/lsp.ts')).serveEditor(() => settingsFrom(flags), flags)
     })

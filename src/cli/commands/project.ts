@@ -1,17 +1,20 @@
 // The commands for project folders: the configuration of a project as files.
-import { type Command, InvalidArgumentError } from 'commander'
+import { InvalidArgumentError } from 'commander'
 import type { ApplyFlags } from '../project/apply.ts'
 import type { PlanFlags } from '../project/plan.ts'
 import type { PullFlags } from '../project/pull.ts'
 import { contextVariable, projectVariable, tokenVariable, urlVariable } from '../settings/environment-variables.ts'
+import type { CliCommand } from './cli-command.ts'
 import { appended, withListening, withSettings } from './options.ts'
 
 /** Adds `apply`, `plan` and `pull`. */
-export function addProjectCommands(command: Command): void {
+export function addProjectCommands(command: CliCommand): void {
   withProject(command.command('apply <folder>'))
     .description(
       'make the configuration of a project that of a project folder, in one transaction; if a document is refused, nothing is stored',
     )
+    .examples('apply authz --dry-run', 'apply authz --url https://authz.example.com --prune')
+    .records('project.apply')
     .option('--create', 'create the project if it does not exist', false)
     .option('--prune', 'delete documents that have no file; asks on a terminal', false)
     .option('--yes', 'delete without asking', false)
@@ -24,6 +27,10 @@ export function addProjectCommands(command: Command): void {
   withProject(command.command('plan <folder>'))
     .description(
       'print what `apply` would change, and who gains and who loses: the pairs of subject and resource whose decisions change',
+    )
+    .examples('plan authz', 'plan authz --url https://authz.example.com --json')
+    .records(
+      'no record: of a data folder it reads the configuration of one project, and examples of decisions that would change',
     )
     .option('--create', 'the project may be a new one', false)
     .option('--prune', 'as for `apply`: without their files, documents are deleted', false)
@@ -45,6 +52,8 @@ export function addProjectCommands(command: Command): void {
     .description(
       'write the configuration of a project as a project folder; secrets become references to environment variables',
     )
+    .examples('pull authz --project cars', 'pull authz --url https://authz.example.com --force')
+    .records('no record: of a data folder it reads the configuration of one project, without secrets')
     .option('--force', 'update an existing folder: files of changed documents are changed, others removed', false)
     .option('--json', 'print one line of JSON', false)
     .action(async (folder: string, flags: PullFlags) => {
@@ -58,7 +67,7 @@ function projectKey(text: string): string {
 }
 
 /** For commands about a project in the data folder or at a URL. */
-export function withProject(command: Command): Command {
+export function withProject(command: CliCommand): CliCommand {
   return withListening(withSettings(command))
     .option('--context <name>', `a context of \`context list\` (${contextVariable})`)
     .option(

@@ -1,12 +1,12 @@
 // The commands that serve a data folder, create it, and issue tokens; and the hidden commands of the processes of a service.
 
-import type { Command } from 'commander'
 import type { ChildKind } from '../../processes/child-kinds.ts'
 import { UsageError } from '../output/cli-error.ts'
 import { printLine } from '../output/print.ts'
 import { unknownVariables } from '../settings/environment-variables.ts'
 import { formatSettings } from '../settings/format-settings.ts'
 import { resolveSettings } from '../settings/read-settings.ts'
+import type { CliCommand } from './cli-command.ts'
 import {
   type Flags,
   lifetimeFrom,
@@ -30,9 +30,11 @@ const childPrograms: Readonly<Record<ChildKind, () => Promise<(parent: number) =
 }
 
 /** Adds `serve`, `init`, `token`, `demo-token`, `health`, `metrics-token`, `restart`, `settings`, and the hidden commands. */
-export function addServingCommands(command: Command): void {
+export function addServingCommands(command: CliCommand): void {
   withListening(withSettings(command.command('serve')))
     .description('serve the HTTP API; on an empty data folder create an organization and print a token')
+    .examples('serve', 'serve --demo', 'serve --data /var/lib/verdigraph --host 0.0.0.0 --port 8080 --workers 4')
+    .records('service.start, service.stop')
     .option('--demo', 'load the demo and print example requests', false)
     .action(async (flags: Flags & { demo: boolean }) => {
       // The service logs the warning about its folder itself.
@@ -59,6 +61,8 @@ export function addServingCommands(command: Command): void {
 
   withSettings(command.command('init'))
     .description('create the organization and its admin service account in an empty data folder, and print a token')
+    .examples('init', 'init --data /var/lib/verdigraph --json')
+    .records('token.issue')
     .option('--json', 'print one line of JSON', false)
     .action(async (flags: Flags & { json: boolean }) => {
       await (await import('../serve/credentials.ts')).initialise(settingsFrom(flags), flags.json)
@@ -66,6 +70,8 @@ export function addServingCommands(command: Command): void {
 
   withSettings(command.command('token'))
     .description('issue and print another token of the admin service account')
+    .examples('token', 'token --lifetime 3600 --json')
+    .records('token.issue')
     .option('--json', 'print one line of JSON', false)
     .option('--lifetime <seconds>', 'from 120 (2 minutes) to 86400 (24 hours)', '86400')
     .action(async (flags: Flags & { json: boolean; lifetime: string }) => {
@@ -78,6 +84,8 @@ export function addServingCommands(command: Command): void {
 
   withSettings(command.command('demo-token'))
     .description("issue and print a token of one of the demo's people, for its MCP server")
+    .examples('demo-token', 'demo-token --person erik')
+    .records('token.issue')
     .option('--person <id>', 'the person', 'dara')
     .option('--lifetime <seconds>', 'from 120 (2 minutes) to 86400 (24 hours)', '28800')
     .action(async (flags: Flags & { person: string; lifetime: string }) => {
@@ -90,6 +98,8 @@ export function addServingCommands(command: Command): void {
 
   withListening(withSettings(command.command('health')))
     .description('ask a running service whether it is alive and ready')
+    .examples('health', 'health --url https://authz.example.com --json')
+    .records('no record: it reads no data folder')
     .option('--url <url>', 'the URL of the service (default: from the settings)')
     .option('--timeout <seconds>', 'for each of the two requests, from 1 to 60', '5')
     .option('--json', 'print one line of JSON', false)
@@ -102,6 +112,11 @@ export function addServingCommands(command: Command): void {
   command
     .command('metrics-token')
     .description('write a new token for Prometheus to the file of `metrics_token_file`, and keep the one before')
+    .examples(
+      'metrics-token --file /etc/verdigraph/metrics-token',
+      'metrics-token --file /etc/verdigraph/metrics-token --only',
+    )
+    .records('no record: it reads no data folder')
     .requiredOption('--file <file>', 'the file; created if it does not exist')
     .option('--only', 'keep no token but the newest of the file, and make no new one', false)
     .action(async (flags: { file: string; only: boolean }) => {
@@ -110,6 +125,8 @@ export function addServingCommands(command: Command): void {
 
   withSettings(command.command('restart'))
     .description('replace the workers of a running service one after another, without refusing a request')
+    .examples('restart', 'restart --data /var/lib/verdigraph --json')
+    .records('no record: it replaces processes by others of the same service')
     .option('--json', 'print one line of JSON', false)
     .action(async (flags: Flags & { json: boolean }) => {
       await (await import('../serve/restart.ts')).restart(settingsFrom(flags), flags.json)
@@ -117,6 +134,8 @@ export function addServingCommands(command: Command): void {
 
   withListening(withSettings(command.command('settings')))
     .description('print the settings with their values and sources')
+    .examples('settings', 'settings --all', 'settings --settings verdigraph.json --json')
+    .records('no record: it reads no data folder')
     .option('--all', 'print advanced settings that have their defaults, too', false)
     .option('--json', 'print one line of JSON with every setting', false)
     .action((flags: Flags & { all: boolean; json: boolean }) => {

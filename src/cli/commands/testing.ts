@@ -1,14 +1,21 @@
 // The command for tests of policies.
-import { type Command, Option } from 'commander'
+import { Option } from 'commander'
 import type { ScenarioFlags } from '../policies/test-scenarios.ts'
+import type { CliCommand } from './cli-command.ts'
 
 /** Adds `test`. */
-export function addTestingCommands(command: Command): void {
+export function addTestingCommands(command: CliCommand): void {
   command
     .command('test [paths...]')
     .description(
       'run scenario files, and the scenario files below folders (default: the working folder); docs/reference/scenario-files.md describes the files',
     )
+    .examples(
+      'test authz',
+      'test authz --filter "Person:ann drive" --watch',
+      'test authz --min-coverage 90 --reporter junit --out report.xml',
+    )
+    .records('no record: it reads no data folder')
     .option('--filter <text>', 'run only checks whose file, list or question contains the text')
     .option('--bail', 'stop after the first failed check', false)
     .option('--coverage', 'show the policies, operators and conditions that no check has reached', false)
@@ -18,14 +25,6 @@ export function addTestingCommands(command: Command): void {
     )
     .option('--out <file>', 'write the report to this file, and print the one for a person')
     .option('--watch', 'run again what concerns each changed file, until a signal ends the command', false)
-    .addHelpText(
-      'after',
-      `
-Examples:
-  $ verdigraph test authz
-  $ verdigraph test authz --filter "Person:ann drive" --watch
-  $ verdigraph test authz --min-coverage 90 --reporter junit --out report.xml`,
-    )
     .action(async (paths: readonly string[], flags: ScenarioFlags) => {
       await (await import('../policies/test-scenarios.ts')).testScenarios(paths, flags)
     })

@@ -1,51 +1,45 @@
 // The examples in the help: every command has some, and those of the commands that ask run as they are.
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Command } from 'commander'
 import { beforeAll, expect, test } from 'vitest'
-import { examplesOf } from '../../../src/cli/commands/examples.ts'
+import type { CliCommand } from '../../../src/cli/commands/cli-command.ts'
 import { program } from '../../../src/cli/program.ts'
 import { carProject } from '../../support/car-project.ts'
 import { bin } from '../../support/cli-process.ts'
 
-interface Leaf {
-  readonly path: string
-  readonly command: Command
-}
-
-function leavesOf(command: Command, path: readonly string[] = []): readonly Leaf[] {
-  return command
-    .createHelp()
-    .visibleCommands(command)
-    .filter((inner) => inner.name() !== 'help')
-    .flatMap((inner) => {
-      const own = [...path, inner.name()]
-      return inner.commands.length === 0 ? [{ path: own.join(' '), command: inner }] : leavesOf(inner, own)
-    })
+function leavesOf(command: CliCommand): readonly CliCommand[] {
+  const visible = new Set<unknown>(command.createHelp().visibleCommands(command))
+  return command.commands
+    .filter((inner) => visible.has(inner))
+    .flatMap((inner) => (inner.commands.length === 0 ? [inner] : leavesOf(inner)))
 }
 
 const leaves = leavesOf(program())
+const examplesOf = (name: string): readonly string[] => leaves.find(({ path }) => path === name)?.exampleLines ?? []
 
-function helpOf(command: Command): string {
+function helpOf(command: CliCommand): string {
   let text = ''
   command.configureOutput({ writeOut: (part) => (text += part) })
   command.outputHelp()
   return text
 }
 
-test.each(leaves)('the help of $path has examples that begin with its name', ({ path, command }) => {
-  const [, examples = ''] = helpOf(command).split('\nExamples:\n')
-  const lines = examples.split('\n').filter((line) => line.trim() !== '')
-  expect(lines.length).toBeGreaterThan(0)
-  for (const line of lines) expect(line).toMatch(new RegExp(`^ {2}\\$ verdigraph ${path}( |$)`))
-})
+test.each(leaves.map((command) => [command.path, command] as const))(
+  'the help of %s has examples that begin with its name',
+  (path, command) => {
+    const [, examples = ''] = helpOf(command).split('\nExamples:\n')
+    const lines = examples.split('\n').filter((line) => line.trim() !== '')
+    expect(lines.length).toBeGreaterThan(0)
+    for (const line of lines) expect(line).toMatch(new RegExp(`^ {2}\\$ verdigraph ${path}( |$)`))
+  },
+)
 
 test('each option of an example is one of its command', () => {
-  for (const { path, command } of leaves) {
-    for (const example of examplesOf(path)) {
+  for (const { path, exampleLines, options } of leaves) {
+    for (const example of exampleLines) {
       const unquoted = example.replace(/'[^']*'|"[^"]*"/g, '')
       for (const [option] of unquoted.matchAll(/--[a-z-]+/g)) {
-        expect([path, option, command.options.some(({ long }) => long === option)]).toEqual([path, option, true])
+        expect([path, option, options.some(({ long }) => long === option)]).toEqual([path, option, true])
       }
     }
   }

@@ -1,9 +1,10 @@
-// The audit trail has one record of each command that reads or changes a data folder as a whole, and of starts and stops. A command
-// without an entry in the table fails.
+// The audit trail has one record of each command that reads or changes a data folder as a whole, and of starts and stops. Each command
+// states its record, or why it has none, in its declaration.
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { CliCommand } from '../../../src/cli/commands/cli-command.ts'
 import { program } from '../../../src/cli/program.ts'
 import { envelopesOf } from '../../../src/events/envelope.ts'
 import { payloadSchema } from '../../../src/events/event-types.ts'
@@ -101,68 +102,15 @@ const actor = () => ({
 })
 const ok = { outcome: 'ok' }
 
-/** For each command its record, or the reason why it has none. */
-const commands: Readonly<Record<string, string>> = {
-  serve: 'service.start, service.stop',
-  init: 'token.issue',
-  token: 'token.issue',
-  'demo-token': 'token.issue',
-  'console-link': 'token.issue',
-  'rotate-master-key': 'masterkey.rotate',
-  backup: 'backup',
-  backups: 'no record: it lists backups, or writes a new key to a file',
-  drill: 'no record: it reads a backup, and removes the copy',
-  restore: 'restore',
-  export: 'export',
-  import: 'import',
-  copy: 'copy',
-  migrate: 'migrate',
-  apply: 'project.apply',
-  plan: 'no record: of a data folder it reads the configuration of one project, and examples of decisions that would change',
-  pull: 'no record: of a data folder it reads the configuration of one project, without secrets',
-  health: 'no record: it reads no data folder',
-  doctor: 'no record: it shows names and times of expiry, and no secret',
-  'metrics-token': 'no record: it reads no data folder',
-  restart: 'no record: it replaces processes by others of the same service',
-  settings: 'no record: it reads no data folder',
-  verify: 'no record: it shows no data, only whether it is damaged',
-  lint: 'no record: it shows findings about texts; of a data folder it reads the policies and names of one project',
-  fmt: 'no record: it reads no data folder',
-  test: 'no record: it reads no data folder',
-  bench: 'no record: it asks decisions as `check` does; the data folder of a generated graph is removed',
-  check:
-    'no record: of a data folder it reads one project, which every reader of its files could; a service records the request',
-  why: 'no record: of a data folder it reads one project, which every reader of its files could; a service records the request',
-  who: 'no record: of a data folder it reads one project, which every reader of its files could; a service records the request',
-  what: 'no record: of a data folder it reads one project, which every reader of its files could; a service records the request',
-  actions:
-    'no record: of a data folder it reads one project, which every reader of its files could; a service records the request',
-  query:
-    'no record: of a data folder it reads one project, which every reader of its files could; a service records the request',
-  shell:
-    'no record: of a data folder it reads one project, which every reader of its files could; a service records the request',
-  policy:
-    'no record: of a data folder it reads one project, which every reader of its files could; a service records the request',
-  context: 'no record: it reads no data folder',
-  tail: 'no record of its own: it reads the decision log, or calls the service',
-  replay: 'no record of its own: it reads the decision log, or calls the service',
-  completion: 'no record: it reads no data folder',
-  lsp: 'no record: of a data folder it reads the names of one project',
-  audit:
-    'auditkey.rotate of `rotate-key`, auditloss.acknowledge of `acknowledge-loss`; `verify` and `witness` read a published log, which changes nothing',
-  trust: 'trust.run of `run`',
-  match: 'match.run of `run`, match.decide of `decide` and `undecide`; the others only read',
-  events: 'no record of its own: it calls the service, which records its requests',
-}
-/** Started by other commands. */
-const hidden = /^(worker|lane|background|backup-job|shipper|matcher|verify-folder|complete$)/
-
-describe('the table', () => {
-  test('has every command', () => {
-    const names = program()
-      .commands.map((command) => command.name())
-      .filter((name) => !hidden.test(name))
-    expect(Object.keys(commands).sort()).toEqual(names.sort())
+describe('the record of a command', () => {
+  test('is stated in the declaration of every command, or of its group', () => {
+    const unstated = (command: CliCommand): string[] => {
+      if (command.recordText !== '') return []
+      const visible = command.createHelp().visibleCommands(command)
+      const below = command.commands.filter((one) => visible.includes(one) && one.name() !== 'help')
+      return below.length === 0 ? [command.path] : below.flatMap(unstated)
+    }
+    expect(unstated(program())).toEqual([])
   })
 })
 
