@@ -45,7 +45,7 @@ import { findForeignValue } from './plain-data.ts'
 import { type KnownToProject, queryIssues, requestIssues } from './request-issues.ts'
 import type { KnowledgeQueryRunner } from './run-knowledge-query.ts'
 
-/** What an authorizer works on. */
+/** The parts that an authorizer works on. */
 export interface AuthorizerDeps {
   readonly settings: Settings
   readonly clock: Clock

@@ -1,4 +1,4 @@
-// The background process, as its serving process sees it; cli/serve/background.ts is what it does. It runs while there is an audit log,
+// The background process, as its serving process sees it. The process itself is in cli/serve/background.ts. It runs while there is an audit log,
 // or a document of a kind that gives it work. Among several workers one is elected to start it (docs/decisions/0035-event-delivery.md).
 
 import type { StoredDocument } from '../config/kind.ts'

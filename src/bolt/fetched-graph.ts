@@ -1,4 +1,4 @@
-// What one request has fetched of a graph in a database server. A read of something that is not here requires a fetch, which ends
+// The data that one request has fetched of a graph in a database server. A read of something that is not here requires a fetch, which ends
 // the attempt; the next attempt finds it.
 import type { Direction, NodeId, RelationshipId, SymbolId } from '../engine/store.ts'
 import type { PropertyValue } from '../engine/value/value.ts'
@@ -50,7 +50,7 @@ interface FetchedNeighbours {
   isComplete: boolean
 }
 
-/** What one request has fetched. */
+/** The data that one request has fetched. */
 export class FetchedGraph {
   readonly symbols: SharedSymbols
   private readonly nodes = new Map<NodeId, NodeRecord | null>()

@@ -1,4 +1,4 @@
-// What the service creates in a database: the node of its state, and a constraint for each node type, which makes the pair of type and
+// The objects that the service creates in a database: the node of its state, and a constraint for each node type, which makes the pair of type and
 // external id unique and is the index for it.
 import { OperationalError, ThrownServiceError } from '../kernel/errors.ts'
 import { type BoltServer, CommitUnknownError } from './bolt-server.ts'

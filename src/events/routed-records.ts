@@ -16,7 +16,7 @@ import { AUDIT_BIT, type SinkRoutes } from './sink-routes.ts'
 /** The events of a transaction. Their `providers` are what the routes matched, with `AUDIT_BIT`. */
 type RecordContent = Omit<EventRecord, keyof RecordSink>
 
-/** What the events of a transaction have in common. */
+/** The common parts of the events of a transaction. */
 type RecordCommon = Omit<RecordContent, 'events' | 'actor'>
 
 const NO_SINK: RecordSink = { sinkId: '', revision: 0, providers: [] }

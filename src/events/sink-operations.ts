@@ -1,4 +1,4 @@
-// What administrators can do with an event sink in addition to storing it: test its routes, handle dead letters, and follow its
+// The operations of administrators on an event sink in addition to storing it: test its routes, handle dead letters, and follow its
 // events. The schemas of requests and answers, and the port that the routes call; events/operations/event-sink-service.ts implements it.
 import { z } from 'zod'
 import type { ServiceError } from '../kernel/errors.ts'

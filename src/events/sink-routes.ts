@@ -45,7 +45,7 @@ interface TypeRoute {
 /** Which decisions and searches are in the audit log. */
 export type AuditedDecisions = 'none' | 'denials' | 'sampled' | 'all'
 
-/** What the audit log receives. */
+/** The rules by which the audit log receives events. */
 export interface AuditRules {
   readonly decisions: AuditedDecisions
   /** Returns whether a sampled decision or search is in the audit log. */

@@ -1,5 +1,5 @@
-// What leads a reader through the code is true: pages and comments name files that exist, files that follow each other are connected, and
-// ports are implemented where the page says.
+// Checks the pages and comments that lead a reader through the code: they name files that exist, files that follow each other are
+// connected, and ports have the implementations of the page.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -135,7 +135,7 @@ test('comments and pages name source files that exist', () => {
       })),
     ),
   )
-  // Decision records and the changelog tell what was.
+  // Decision records and the changelog name files of their time.
   const pages = readPages().filter(({ path }) => path !== 'CHANGELOG.md' && !path.startsWith('docs/decisions/'))
   const inPages = pages.flatMap(({ path, text }) =>
     [...text.matchAll(/`((?:[\w-]+\/)+[\w.-]+\.tsx?)`/g)].map(([, name = '']) => ({ name, at: path })),

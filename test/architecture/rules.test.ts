@@ -65,7 +65,7 @@ describe('the architecture rules', () => {
     const files = new Map<string, number>()
     for (const text of [...sources.map((source) => source.text), ...others])
       for (const word of new Set(text.match(/[A-Za-z_$][\w$]*/g))) files.set(word, (files.get(word) ?? 0) + 1)
-    // What a user of the library imports, and modules that another one exports as a whole.
+    // Files that a user of the library imports, and modules that another one exports as a whole.
     const isPublic = (path: string) =>
       /^src\/(?:authorizer|client|openapi)\//.test(path) ||
       sources.some(

@@ -8,7 +8,7 @@ import { TILE_WIDTH, type TileName, tilePath } from './tile-path.ts'
 /** How often a partial tile is looked for that no wider one seems to replace. */
 const ATTEMPTS = 5
 
-/** The files of a log, in a folder or behind a URL. */
+/** The files of a log, in a folder or at a URL. */
 export interface LogFiles {
   /** The bytes of a file; null if it does not exist. Rejects if it cannot be read. */
   read(path: string): Promise<Uint8Array | null>

@@ -6,7 +6,7 @@ import { PRUNED_TYPE } from './entry-facts.ts'
 /** Name of the file with the note, in the folder of the log. */
 export const PRUNED_FILE = 'pruned'
 
-/** What was removed from a log. */
+/** The part that was removed from a log. */
 interface PrunedEntries {
   /** Identifies the log. */
   readonly origin: string

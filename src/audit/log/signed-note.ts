@@ -77,7 +77,7 @@ export function signatureLine(name: string, keyId: Uint8Array, signature: Uint8A
   return `— ${name} ${Buffer.concat([keyId, signature]).toString('base64')}\n`
 }
 
-/** Separates text and signatures. The error says where the note is malformed. */
+/** Separates text and signatures. The error names the place where the note is malformed. */
 export function parseNote(note: string): Result<ParsedNote, string> {
   if (Buffer.byteLength(note) > NOTE_MAX_BYTES) return err(`the note exceeds ${NOTE_MAX_BYTES} bytes`)
   // Control characters other than the line feed.

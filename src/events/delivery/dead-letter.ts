@@ -1,4 +1,4 @@
-// What a dead letter stores: the event, and why its provider refused it. The outbox keeps its bytes (store/outbox/dead-letters.ts).
+// The content of a dead letter: the event, and why its provider refused it. The outbox keeps its bytes (store/outbox/dead-letters.ts).
 
 /** An event that its provider refused for good, as a dead letter stores it. */
 export interface DeadLetterContent {

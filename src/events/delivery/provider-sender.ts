@@ -17,7 +17,7 @@ interface ProviderCall {
 }
 
 /**
- * What a call means for the delivery. `ended`: nothing. `failed`: the next attempt waits. `refused`: the event after the delivered
+ * The meaning of a call for the delivery. `ended`: nothing. `failed`: the next attempt waits. `refused`: the event after the delivered
  * ones becomes a dead letter.
  */
 type CallVerdict =

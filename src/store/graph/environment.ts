@@ -67,7 +67,7 @@ export interface EnvironmentOptions extends LmdbFileOptions, OutboxOptions {
   readonly symbolLoader?: SymbolLoader
   /** True: for a load, which may open a graph whose edge lists are not complete. Absent: such a graph is refused. */
   readonly forLoad?: boolean
-  /** What a load does with relationships of the same source, type and target. Absent: they are merged. */
+  /** How a load treats relationships of the same source, type and target. Absent: they are merged. */
   readonly duplicates?: LoadDuplicates
   /** Called when a snapshot is opened by `snapshot`; what it returns is called when the snapshot is closed. For traces. */
   readonly onSnapshot?: () => () => void

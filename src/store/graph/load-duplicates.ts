@@ -1,4 +1,4 @@
-// What a load does with a second relationship of the same source, type and target: a graph stores one.
+// How a load treats a second relationship of the same source, type and target: a graph stores one.
 import type { NodeKey, RelationshipId } from '../../engine/store.ts'
 import { ByteWriter } from '../format/bytes.ts'
 import { type RelationshipRecord, type StoredProperties, writeRelationship } from '../format/records.ts'

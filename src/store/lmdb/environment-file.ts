@@ -1,4 +1,4 @@
-// What a graph environment needs of the file that contains it. LmdbFile implements it on disk, MemoryFile in memory.
+// The requirements of a graph environment on the file that contains it. LmdbFile implements it on disk, MemoryFile in memory.
 import type { GraphVersion } from '../format/header.ts'
 import type { KeyCodec } from '../format/keys.ts'
 import type { RawDatabase, ReadOptions } from './raw-database.ts'

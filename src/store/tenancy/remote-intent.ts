@@ -1,4 +1,4 @@
-// What is stored before a transaction on another server commits: its events, and how to find out whether it was committed.
+// The record that is stored before a transaction on another server commits: its events, and how to find out whether it was committed.
 import type { Constituent } from './project-graphs.ts'
 
 /** Events of a batch that is written to a graph of another server. */

@@ -16,7 +16,7 @@ function record(providers: readonly string[]): Uint8Array {
   return encodeRecord({ sinkId: 'sink', revision: 1, providers, requestId: '', actor: null, events })
 }
 
-/** Delivers one event to the provider `old`, which does not know of other providers, and stores its position. */
+/** Delivers one event to the provider `old`, which has no list of other providers, and stores its position. */
 async function deliver(providers: readonly string[], newest: readonly string[] | null) {
   const folder = new EventsFolder(temporaryFolder(), { sync: false })
   const { outbox } = folder
