@@ -74,7 +74,7 @@ export const applyRequest = z
 export type ApplyRequest = z.infer<typeof applyRequest>
 type RequestedDocument = Pick<ApplyRequest['documents'][number], 'kind' | 'name' | 'body' | 'references'>
 
-/** What happens to one document. */
+/** The change of one document. */
 export const appliedAction = z.enum(['created', 'updated', 'unchanged', 'deleted']).meta({ id: 'AppliedAction' })
 
 /** One document of a request, as it is to be stored. */
@@ -89,7 +89,7 @@ export interface AppliedChange {
   readonly body: DocumentFields
 }
 
-/** What a request changes. */
+/** The changes of a request. */
 export interface ProjectChange {
   readonly project: StoredDocument
   /** The project, the documents of the request in their order, and the deletions; a deletion has those below it too. */

@@ -35,7 +35,7 @@ interface FieldParts {
 
 /**
  * One field of a kind. `field`, `shown` and `hidden` make one; each method returns a changed copy. A field is optional in both bodies
- * and in responses unless a method says otherwise; null is an absent member.
+ * and in responses unless a method changes that; null is an absent member.
  */
 export class KindField {
   readonly parts: FieldParts
@@ -59,7 +59,7 @@ export class KindField {
     return this.with({ update: null })
   }
 
-  /** Describes the member of both bodies. A description of `schema` itself stands in responses, too, if the schema is named. */
+  /** Describes the member of both bodies. A description of `schema` itself is in responses, too, if the schema is named. */
   describe(description: string): KindField {
     return this.with({ description })
   }
@@ -139,7 +139,7 @@ type Derived =
   | 'storedDefaults'
   | 'jsonTexts'
 
-/** What the author of a kind writes: its fields in the order of bodies and responses, and what is no shape. */
+/** A kind as its author writes it: its fields in the order of bodies and responses, and the parts that are not derived. */
 type KindDefinition = Omit<ConfigKind, Derived | 'parent' | 'operations' | 'isNamed'> & {
   /** Absent: the project. */
   readonly parent?: ConfigKind['parent']

@@ -1,4 +1,4 @@
-// Converts zod schemas to JSON Schema 2020-12, for the OpenAPI document and the tools of MCP. What only documents a schema is in
+// Converts zod schemas to JSON Schema 2020-12, for the OpenAPI document and the tools of MCP. Members that only document a schema are in
 // its metadata, `.meta({ … })`:
 // - `id`: the name of the component.
 // - `alias`: the member, or the alternative of a union, is another spelling of the one named here. It is accepted, and it is

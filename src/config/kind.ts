@@ -237,7 +237,7 @@ export interface ConfigKind {
   }
   /** Values that responses contain for members that are not stored. */
   readonly defaults: DocumentFields
-  /** What the check stores for members that a create body does not have. */
+  /** Values that the check stores for members that a create body does not have. */
   readonly storedDefaults: DocumentFields
   /** Members that are JSON texts: texts of equal values mean the same. */
   readonly jsonTexts: readonly string[]
@@ -265,7 +265,7 @@ export interface ConfigKind {
    */
   tombstone?(document: StoredDocument, removed: StoredDocument, reader: ConfigReader): Tombstone | null
   /**
-   * What of the other documents of the project would no longer be valid with `after` in the place of `before`, for a kind that others are
+   * The parts of other documents of the project that would no longer be valid with `after` in the place of `before`, for a kind that others are
    * compiled with; empty: the change may be stored. Null: no document. `reader` has the other documents as they will be.
    */
   consequences?(

@@ -46,7 +46,7 @@ export interface AppliedDocument {
   readonly name: string
   readonly id: string
   readonly action: AppliedChange['action']
-  /** What is probably a mistake in the stored document. */
+  /** Probable mistakes in the stored document. */
   readonly warnings?: readonly string[]
 }
 

@@ -36,7 +36,7 @@ export interface StoredProject {
   readonly layout: GraphLayout
 }
 
-/** What storing a project needs. */
+/** Inputs for storing a project. */
 interface StoreProjectOptions {
   readonly clock: Clock
   /** Maximum characters of the document of a policy or a query. */

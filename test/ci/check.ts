@@ -15,7 +15,7 @@ interface CheckStep {
   readonly errorsOnly?: readonly string[]
 }
 
-/** What a change cannot have affected is not checked again. */
+/** Files that a change cannot have affected are not checked again. */
 const incremental = (name: string) => ['--incremental', '--tsBuildInfoFile', join(cache, `${name}.tsbuildinfo`)]
 const lint = ['biome', 'check', '.', '--max-diagnostics=none']
 

@@ -4,13 +4,13 @@
 //   bun test/ci/choose.ts --full    all parts
 import { type Part, parts, SECONDS_MAX } from './parts.ts'
 
-/** What a run does. */
+/** The work of a run. */
 export interface Choice {
   readonly run: readonly Part[]
   readonly leftOut: readonly { readonly part: Part; readonly reason: string }[]
 }
 
-/** What a run compares with. */
+/** The commit that a run compares with. */
 export interface TestedChange {
   /** The changed files; null: not known, so that every part counts as touched. */
   readonly files: readonly string[] | null

@@ -81,7 +81,7 @@ const CONDITIONS = [
 /** All labels and properties of any case. */
 export const allNames = { labels: [...LABELS, ...TYPES], properties: PROPERTIES }
 
-/** What a query writes under a property name. */
+/** The value that a query writes under a property name. */
 export function writtenValue(property: string): string {
   return `written-${property}`
 }

@@ -17,7 +17,7 @@ interface BenchMachine {
 export interface BenchSide {
   readonly name: string
   readonly version: string
-  /** What was asked, and how. */
+  /** The questions, and how they were asked. */
   readonly description: string
   readonly note: string | null
   readonly result: LoadFigures

@@ -36,7 +36,7 @@ export interface OpenedSystem extends AskedSystem {
   close(): void | Promise<void>
 }
 
-/** What a load has found. */
+/** The findings of a load. */
 export interface LoadFigures {
   readonly latency: LatencySummary
   readonly seconds: number

@@ -118,7 +118,7 @@ async function reportOf(flags: BenchFlags, plan: BenchPlan): Promise<BenchRun> {
   return world === undefined ? questionReport(flags, plan, questions as string) : worldReport(flags, plan, world)
 }
 
-/** What all reports of a run have. */
+/** The common part of all reports of a run. */
 function frameOf(
   plan: BenchPlan,
   questions: readonly CheckedQuestion[],

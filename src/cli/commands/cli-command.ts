@@ -1,5 +1,4 @@
-// A command of the program. Its declaration says all that other places need: examples for the help and the reference, and the record
-// that it leaves.
+// A command of the program. Its declaration includes examples for the help and the reference, and the record that the command leaves.
 import { Command } from 'commander'
 
 /** A command with examples and with its record. Commands below it are of this class, too. */
@@ -23,7 +22,7 @@ export class CliCommand extends Command {
     })
   }
 
-  /** Says which record of an operation the command leaves, by the type of its event, or why it leaves none. */
+  /** States the record of an operation that the command leaves, by the type of its event, or why it leaves none. */
   records(text: string): this {
     this.recordText = text
     return this

@@ -48,7 +48,7 @@ int msync(void *from, size_t length, int flags) {
 }
 `
 
-/** What this machine allows a run to do. */
+/** The limits of this machine for a run. */
 export interface SoakAbilities {
   /** The file system of the data folder; `folder`: it cannot be filled. */
   readonly disk: 'loop' | 'tmpfs' | 'folder'

@@ -29,7 +29,7 @@ export interface KeptNeo4jServer extends Neo4jServer {
   signal(name: 'SIGSTOP' | 'SIGCONT'): void
 }
 
-/** What a Neo4j may use. */
+/** The resources of one Neo4j. */
 interface Neo4jResources {
   readonly pageCacheMb: number
   /** 0: no limit. */

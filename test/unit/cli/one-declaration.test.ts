@@ -1,5 +1,5 @@
 // A command is declared in one place: help, completion, the reference page and the table of records have one that a test adds, and every
-// command of the program says what they need.
+// command of the program has the parts that they need.
 import { expect, test } from 'vitest'
 import type { CliCommand } from '../../../src/cli/commands/cli-command.ts'
 import { program } from '../../../src/cli/program.ts'

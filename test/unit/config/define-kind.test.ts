@@ -131,7 +131,7 @@ test('a secret text is in both bodies and in no response', () =>
     expect(Object.keys(read)).not.toContain('token')
   }))
 
-test('a field that is fixed, shown or hidden is where its declaration says', () =>
+test('a field that is fixed, shown or hidden is in the bodies of its declaration', () =>
   withCouriers(
     couriers({
       area: field(z.string().min(1)).required().fixed(),
