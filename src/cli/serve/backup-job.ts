@@ -1,4 +1,4 @@
-// The process that makes or verifies one backup for a serving process. It exits when the job is done.
+// The process that makes or verifies one backup for a serving process, or restores one in a drill. It exits when the job is done.
 
 import { type FinishedBackup, runBackupJob } from '../../backup/backup-job.ts'
 import { backupAddressOf } from '../../backup/backup-settings.ts'
