@@ -17,6 +17,7 @@ import { models } from '../model/model-kind.ts'
 import { externalDataResolvers } from '../pip/external-data-resolver.ts'
 import { authorizationPolicies } from '../policy/authorization-policy.ts'
 import { modelConsequences } from '../policy/model-consequences.ts'
+import { modelWarningsBy } from '../policy/model-warnings.ts'
 import { type NameSource, policyWarningsBy } from '../policy/name-warnings.ts'
 import type { Settings } from '../settings.ts'
 import { trustScoreProfiles } from '../trust/trust-score-profile.ts'
@@ -89,7 +90,11 @@ export function declaredKinds(settings: Settings): readonly ConfigKind[] {
 /** Returns the kinds whose documents name what is in the graph. `names`: the graphs that their names are compared with. */
 export function policyKinds({ policyTextMax }: Settings, names: NameSource): readonly ConfigKind[] {
   return [
-    models(policyTextMax, (...change) => [...modelConsequences(...change), ...queryConsequences(...change)]),
+    models(
+      policyTextMax,
+      (...change) => [...modelConsequences(...change), ...queryConsequences(...change)],
+      modelWarningsBy(names),
+    ),
     authorizationPolicies(policyTextMax, (project) => locationsOf(project).keys(), policyWarningsBy(names)),
     knowledgeQueries(policyTextMax, queryWarningsBy(names)),
   ]

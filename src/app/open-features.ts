@@ -16,6 +16,7 @@ import { QueryEventLog } from '../events/recorders/record-queries.ts'
 import { RequestEventLog } from '../events/recorders/record-requests.ts'
 import { createRateLimiter } from '../http/rate-limit.ts'
 import { requestRemoval as requestMatchRemoval } from '../matching/entity-matching.ts'
+import { modelOf } from '../model/stored-model.ts'
 import { maskSecrets } from '../ops/secret-mask.ts'
 import { ParameterMask } from '../pdp/parameter-mask.ts'
 import { BackgroundCompiler } from '../policy/background-compiler.ts'
@@ -126,6 +127,7 @@ export async function openFeatures(platform: Platform, overrides: AppOverrides, 
   const contexts = createContextQueries(platform, queries, queryEvents)
   const capture: CaptureDeps = {
     graphsOf,
+    modelOf: (projectId) => modelOf(documents, projectId),
     onCaptured: (operation, items) => metrics.recordCapture(operation, items),
     events: events.captures,
   }

@@ -6,6 +6,7 @@ import { graphQueryEventLog } from '../events/recorders/record-graph-queries.ts'
 import { cypherLanguage } from '../graph-query/language/cypher-language.ts'
 import { graphQueryLimits } from '../graph-query/run-graph-query.ts'
 import { HttpListener } from '../http/listener/http-listener.ts'
+import { modelOf } from '../model/stored-model.ts'
 import { createScenarioRuns } from '../scenarios/run-over-stored.ts'
 import { createAuditReadsOf } from './audit.ts'
 import { configurationError } from './configuration.ts'
@@ -66,6 +67,7 @@ export function openFront(
     matching,
     graphQueries: {
       graphsOf: (projectId) => graphs.graphsOf(projectId),
+      modelOf: (projectId) => modelOf(documents, projectId),
       limits: graphQueryLimits(settings),
       language: cypherLanguage(),
       onQueried: graphQueryEventLog({ sinks, activity, clock }),

@@ -1,4 +1,5 @@
 // Builds an authorizer over graphs and configuration, from the functions that also answer HTTP requests.
+import type { CaptureDeps } from '../capture/apply-items.ts'
 import { captureNodes, deleteNodes } from '../capture/nodes.ts'
 import { captureRelationships, deleteRelationships } from '../capture/relationships.ts'
 import {
@@ -20,6 +21,7 @@ import { type AgentCaller, apiPermissions, type UserToken } from '../kernel/requ
 import { noOrigin } from '../kernel/request/request-origin.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { Clock } from '../kernel/time/clock.ts'
+import { modelOf } from '../model/stored-model.ts'
 import { compareProposal } from '../pdp/compare.ts'
 import { comparisonRequest } from '../pdp/comparison-schema.ts'
 import type { DecisionDeps, PolicyError } from '../pdp/decision-deps.ts'
@@ -79,7 +81,7 @@ export function createAuthorizer(deps: AuthorizerDeps): Authorizer {
   const decisions = decisionDeps(deps, policies, new DraftPolicies(documents, policies))
   // The caller is this process, which knows the parameters.
   const mask = new ParameterMask('none')
-  const capture = { graphsOf: () => deps.graphs() }
+  const capture: CaptureDeps = { graphsOf: () => deps.graphs(), modelOf: (id) => modelOf(documents, id) }
   const caller = callerOf(deps, null)
   let closing: Promise<void> | null = null
   let running: Promise<KnowledgeQueryRunner> | null = null
@@ -153,7 +155,8 @@ export function createAuthorizer(deps: AuthorizerDeps): Authorizer {
         const checked = validate(graphQuery, body)
         return checked.ok ? checked : err<ServiceError>({ kind: 'malformed', issues: checked.error })
       })
-      return onGraphs(() => unwrap(runGraphQuery(deps.graphs(), unwrap(read), graphQueryLimits(deps.settings))))
+      const model = modelOf(documents, projectId)
+      return onGraphs(() => unwrap(runGraphQuery(deps.graphs(), unwrap(read), graphQueryLimits(deps.settings), model)))
     },
     names() {
       begin()
@@ -271,11 +274,7 @@ function policyErrorText({ policyId, requestKind, code, message }: PolicyError):
 }
 
 /** Writes each list of a request, after all of them were read. */
-async function writeItems(
-  request: WriteInput,
-  caller: AgentCaller,
-  capture: { graphsOf(): ProjectGraphs },
-): Promise<WriteOutput> {
+async function writeItems(request: WriteInput, caller: AgentCaller, capture: CaptureDeps): Promise<WriteOutput> {
   const call = { caller, origin: noOrigin }
   const { use_global_db } = request
   const joins = use_global_db === undefined ? {} : { use_global_db }

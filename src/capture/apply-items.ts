@@ -6,6 +6,7 @@ import type { GraphStore, NodeKey, WriteBatch } from '../engine/store.ts'
 import { assert } from '../kernel/assert.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import type { StoredModel } from '../model/stored-model.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import type { CaptureElement, CaptureEventBatch, CaptureEventRecorder, CaptureEvents } from './capture-events.ts'
 import type { BatchResult, MergedItem, SkippedItem } from './schema.ts'
@@ -14,6 +15,8 @@ import type { BatchResult, MergedItem, SkippedItem } from './schema.ts'
 export interface CaptureDeps {
   /** Returns the graphs of a project; null while it is not provisioned, or after its deletion. */
   graphsOf(projectId: string): ProjectGraphs | null
+  /** The model of a project. Absent: no project has one. */
+  readonly modelOf?: (projectId: string) => StoredModel
   /** Called after a durable write, with the operation and the number of items. */
   readonly onCaptured?: (operation: string, items: number) => void
   /** Records the events of captures. Absent: no events are recorded. */

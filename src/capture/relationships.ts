@@ -4,11 +4,12 @@
 import type { GraphStore, NodeKey, RelationshipKey } from '../engine/store.ts'
 import { graphNotFound } from '../kernel/errors.ts'
 import { err } from '../kernel/result.ts'
+import { definedNames, noModel } from '../model/stored-model.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import { applyItems, type CaptureDeps, type CaptureItem, type CaptureOutcome, hasNode } from './apply-items.ts'
 import type { CaptureCall, CaptureOperation } from './capture-events.ts'
 import { propertyInput } from './property.ts'
-import { protectedNameIssues, reservedNameIssues } from './reserved-names.ts'
+import { derivedTypeIssues, protectedNameIssues, reservedNameIssues } from './reserved-names.ts'
 import type {
   CapturedRelationship,
   NodeKeyInput,
@@ -27,8 +28,11 @@ export function captureRelationships(
   request: CaptureCall,
   body: RelationshipsBody<CapturedRelationship>,
 ): CaptureOutcome {
-  const issuesOf = (path: string, { properties }: CapturedRelationship): string[] =>
-    properties?.flatMap(({ type }, i) => protectedNameIssues(`${path}.properties[${i}].type`, type)) ?? []
+  const derived = new Set(definedNames(deps.modelOf?.(request.caller.projectId) ?? noModel))
+  const issuesOf = (path: string, { type, properties }: CapturedRelationship): string[] => [
+    ...derivedTypeIssues(`${path}.type`, type, derived),
+    ...(properties?.flatMap(({ type }, i) => protectedNameIssues(`${path}.properties[${i}].type`, type)) ?? []),
+  ]
   return onRelationships(
     deps,
     request,

@@ -10,10 +10,10 @@ import { readQueryDocument } from './query-document.ts'
 
 /** Returns the warnings of the kind of queries. `names`: the graphs whose names a stored query is compared with. */
 export function queryWarningsBy(names: NameSource): NonNullable<ConfigKind['warnings']> {
-  return (document, reader) =>
-    nameWarnings(names, document.project_id, modelOf(reader, document.project_id), (unknown) =>
-      queryWarnings(document, reader, unknown),
-    )
+  return (document, reader) => {
+    const model = modelOf(reader, document.project_id)
+    return nameWarnings(names, document.project_id, model, (unknown) => queryWarnings(document, reader, unknown))
+  }
 }
 
 /** The warnings about a stored query; none for a DRAFT that cannot be read, or whose policy cannot. */

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { jsonObject } from '../config/json-schema.ts'
 import type { Snapshot } from '../engine/store.ts'
 import { isJsonObject } from '../kernel/json/json-kind.ts'
+import type { StoredModel } from '../model/stored-model.ts'
 import type { GraphNames } from './graph-names.ts'
 import { QUERY_LENGTH_MAX, type QueryStep, queryStep } from './schema.ts'
 
@@ -23,9 +24,10 @@ export const checkRequest = z
       })
       .optional()
       .describe('the document of an authorization policy'),
+    model: text.optional().describe('the text of a model'),
   })
-  .refine(({ query, policy }) => (query === undefined) !== (policy === undefined), {
-    error: 'expected exactly one of `query` and `policy`',
+  .refine(({ query, policy, model }) => [query, policy, model].filter((one) => one !== undefined).length === 1, {
+    error: 'expected exactly one of `query`, `policy` and `model`',
   })
   .meta({ id: 'CypherCheck' })
 /** A text to check. */
@@ -41,7 +43,9 @@ const checkFinding = z
     suggestion: z.string().nullable().describe('the text to write instead'),
     member: z
       .string()
-      .describe('the member of the document of the policy, such as `condition.filter.operands[0]`; empty for a query'),
+      .describe(
+        'the member of the document of the policy, such as `condition.filter.operands[0]`; empty for a query and a model',
+      ),
     start: offset,
     end: offset,
   })
@@ -95,8 +99,8 @@ export const completionAnswer = z
 /** The texts that may follow at a place. */
 export type CompletionAnswer = z.infer<typeof completionAnswer>
 
-/** The port to the language: the checks of `verdigraph lint` and the completion of the language server. */
+/** The port to the language: the checks of `verdigraph lint` and the completion of the language server. `model`: that of the project. */
 export interface CypherLanguage {
-  check(request: CheckRequest, snapshot: Snapshot): CheckAnswer
-  complete(request: CompletionRequest, names: GraphNames): CompletionAnswer
+  check(request: CheckRequest, snapshot: Snapshot, model: StoredModel): CheckAnswer
+  complete(request: CompletionRequest, names: GraphNames, model: StoredModel): CompletionAnswer
 }

@@ -5,6 +5,7 @@ import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
 import type { AgentCaller } from '../kernel/request/caller.ts'
 import type { RequestOrigin } from '../kernel/request/request-origin.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import type { StoredModel } from '../model/stored-model.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import type { CheckAnswer, CheckRequest, CompletionAnswer, CompletionRequest, CypherLanguage } from './check-schema.ts'
 import { type GraphNames, readGraphNames } from './graph-names.ts'
@@ -27,6 +28,8 @@ export interface GraphQueryExecution {
 export interface GraphQueryDeps {
   /** Null while the project is not provisioned, or after its deletion. */
   graphsOf(projectId: string): ProjectGraphs | null
+  /** The model of a project. */
+  modelOf(projectId: string): StoredModel
   readonly limits: GraphQueryLimits
   readonly language: CypherLanguage
   /** Reports each query of a caller who may query. Must not throw. */
@@ -47,7 +50,7 @@ export function queryGraph(
   const graphs = deps.graphsOf(caller.projectId)
   if (graphs === null) return graphNotFound
   const startMs = performance.now()
-  const found = runGraphQuery(graphs, request, deps.limits)
+  const found = runGraphQuery(graphs, request, deps.limits, deps.modelOf(caller.projectId))
   deps.onQueried({
     caller,
     origin,
@@ -76,21 +79,23 @@ export function listGraphNames(deps: GraphQueryDeps, caller: AgentCaller): Resul
  * cannot be read.
  */
 export function checkText(
-  { graphsOf, language }: GraphQueryDeps,
+  { graphsOf, modelOf, language }: GraphQueryDeps,
   caller: AgentCaller,
   request: CheckRequest,
 ): Result<CheckAnswer, ServiceError> {
   const graphs = graphsOf(caller.projectId)
   if (graphs === null) return graphNotFound
-  return ok(readGraphNow(graphs.default, (snapshot) => language.check(request, snapshot)))
+  const model = modelOf(caller.projectId)
+  return ok(readGraphNow(graphs.default, (snapshot) => language.check(request, snapshot, model)))
 }
 
 /** Completes a text. Errors: `not-found` (no graph). Throws ThrownServiceError if the graph cannot be read. */
 export function completeText(
-  { graphsOf, language }: GraphQueryDeps,
+  { graphsOf, modelOf, language }: GraphQueryDeps,
   caller: AgentCaller,
   request: CompletionRequest,
 ): Result<CompletionAnswer, ServiceError> {
   const graphs = graphsOf(caller.projectId)
-  return graphs === null ? graphNotFound : ok(language.complete(request, readGraphNames(graphs.default)))
+  if (graphs === null) return graphNotFound
+  return ok(language.complete(request, readGraphNames(graphs.default), modelOf(caller.projectId)))
 }

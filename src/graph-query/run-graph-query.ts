@@ -19,6 +19,7 @@ import type { Value } from '../engine/value/value.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { JSON_CELL, jsonSize } from '../kernel/json/json-size.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import { modelSymbols, noModel, type StoredModel } from '../model/stored-model.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import { type ValueCharges, valueToJson } from './element-json.ts'
 import { type GraphQuery, type GraphQueryAnswer, type QueryStep, ROWS_DEFAULT } from './schema.ts'
@@ -49,7 +50,7 @@ type GraphQuerySettings = Readonly<
 const STEPS_PER_VALUE = 4
 
 /**
- * Runs a query. The answer has the rows up to the limit of rows or of characters, whichever comes first, and names the limit.
+ * Runs a query. `model`: that of the project. The answer has the rows up to the limit of rows or of characters, whichever comes first, and names the limit.
  * Errors: `invalid` for a text or a value that cannot be executed, with line and column; `budget` and `timed-out` for a limit;
  * `unavailable`. Throws ThrownServiceError if a graph cannot be read.
  */
@@ -57,9 +58,11 @@ export function runGraphQuery(
   graphs: ProjectGraphs,
   { query: text, parameters = {}, limit = ROWS_DEFAULT, mode = 'rows' }: GraphQuery,
   limits: GraphQueryLimits,
+  model: StoredModel = noModel,
 ): Result<GraphQueryAnswer, ServiceError> {
   const startMs = performance.now()
-  const compiled = compileRowsQuery(text, undefined, 'query')
+  if (!model.ok) return err({ kind: 'invalid', issues: model.error })
+  const compiled = compileRowsQuery(text, undefined, 'query', model.value?.definitions ?? undefined)
   if (!compiled.ok) {
     return err({
       kind: 'invalid',
@@ -88,7 +91,7 @@ export function runGraphQuery(
       // A run has opened the graphs that the text names; without one, it is unknown which of them have a name.
       const isChecked = mode !== 'plan' || !query.usesLocations
       const warnings = isChecked
-        ? unknownSymbolWarnings(text, query.symbols, new UnknownSymbols([...views.opened()]))
+        ? unknownSymbolWarnings(text, query.symbols, new UnknownSymbols([...views.opened(), modelSymbols(model)]))
         : []
       return ok({
         columns: [...query.columns],

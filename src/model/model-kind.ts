@@ -13,8 +13,15 @@ type ModelConsequences = (
   after: StoredModel,
 ) => readonly string[]
 
-/** Returns the kind. `textMax`: maximum characters of a model. `consequences`: what a change breaks. */
-export function models(textMax: number, consequences: ModelConsequences): ConfigKind {
+/**
+ * Returns the kind. `textMax`: maximum characters of a model. `consequences`: what a change breaks. `warnings`: about stored models;
+ * without it none.
+ */
+export function models(
+  textMax: number,
+  consequences: ModelConsequences,
+  warnings?: ConfigKind['warnings'],
+): ConfigKind {
   return defineKind({
     path: modelsKind,
     label: 'model',
@@ -23,8 +30,8 @@ export function models(textMax: number, consequences: ModelConsequences): Config
       model: field(
         z
           .string()
-          .min(1)
           .max(textMax)
+          .regex(/\S/, { error: 'expected the text of a model: a project without types and definitions has no model' })
           .describe(
             'the text of the model: declared types such as `(:User {email STRING}), (:User)-[:OWNER]->(:Doc)`, then definitions such as `DEFINE (u:User)-[:can_view]->(d:Doc) AS { MATCH … }`',
           ),
@@ -32,6 +39,9 @@ export function models(textMax: number, consequences: ModelConsequences): Config
         .required()
         .emptyInLists(),
     },
+    // As in a file of a project folder, which may be checked out with the line breaks of the system.
+    normaliseBody: (body) =>
+      typeof body.model === 'string' ? { ...body, model: body.model.replaceAll('\r\n', '\n').trimEnd() } : body,
     check(fields) {
       const compiled = compiledModel(fields)
       return compiled.ok ? ok({ fields }) : err({ kind: 'invalid', issues: compiled.error })
@@ -43,5 +53,6 @@ export function models(textMax: number, consequences: ModelConsequences): Config
         before === null ? noModel : compiledModel(before),
         after === null ? noModel : compiledModel(after),
       ),
+    ...(warnings === undefined ? {} : { warnings }),
   })
 }

@@ -1,6 +1,7 @@
 // The model of a project in its stored configuration, compiled once for each stored revision.
 import { renderDiagnostic } from '../../grammar/diagnostic.ts'
 import type { ConfigReader, DocumentFields } from '../config/kind.ts'
+import type { KnownSymbols } from '../engine/unknown-symbols.ts'
 import { CompiledOnce } from '../kernel/compiled-once.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { GraphTypes } from './graph-types.ts'
@@ -28,6 +29,23 @@ export function compiledModel(fields: DocumentFields): StoredModel {
     const result = compileModel(text)
     return result.ok ? result : err(result.error.map((issue) => `model: ${renderDiagnostic(text, issue)}`))
   })
+}
+
+/** The names of the derived relationship types of a model. Empty for one that does not compile. */
+export function definedNames(model: StoredModel): readonly string[] {
+  return model.ok ? (model.value?.definitions?.names ?? []) : []
+}
+
+/** The names of a model, for the search for names that neither it nor the graph has. */
+export function modelSymbols(model: StoredModel): KnownSymbols {
+  const types = typesOf(model)
+  // Declared types have the names of definitions, too.
+  if (types !== null) return types
+  const names = new Set(definedNames(model))
+  return {
+    symbol: (kind, name) => (kind === 'type' && names.has(name) ? 1 : 0),
+    symbolNames: (kind) => (kind === 'type' ? names : []),
+  }
 }
 
 /** The model of a project. */

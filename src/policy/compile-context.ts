@@ -65,6 +65,7 @@ export function compileContextDocument(
     ...(tokenFilter.ok ? [] : tokenFilter.error),
     ...(pattern.ok ? unboundVariables(document, pattern.value.variables) : []),
     ...(pattern.ok ? uselessEntries(document, pattern.value.variables) : []),
+    ...derivedTypeIssues(document, model),
   ]
   if (!pattern.ok || !tokenFilter.ok || issues.length > 0) return err(issues)
   const ownFilterIssues = filterIssues(document, pattern.value)
@@ -152,6 +153,15 @@ function uselessEntries(document: ContextDocument, bound: FilterableCondition['v
     ...deletes('nodes', 'node'),
     ...deletes('relationships', 'relationship'),
   ]
+}
+
+/** Reports relationship types that no query can write, because the model derives them. */
+function derivedTypeIssues({ allowed_upserts }: ContextDocument, model: ProjectModel | null): string[] {
+  return (allowed_upserts?.relationships?.relationship_types ?? []).flatMap(({ type }, i) => {
+    if (model?.definitions?.has(type) !== true) return []
+    const path = `policy.allowed_upserts.relationships.relationship_types[${i}].type`
+    return [`${path}: \`${type}\` is a definition of the model of the project, and cannot be stored`]
+  })
 }
 
 function withPath(path: string, names: readonly string[] = []): [string, string][] {

@@ -2,7 +2,7 @@
 import type { ConfigReader } from '../config/kind.ts'
 import { typeNamedIn } from '../engine/definitions/uses.ts'
 import { isJsonObject } from '../kernel/json/json-kind.ts'
-import type { StoredModel } from '../model/stored-model.ts'
+import { definedNames, type StoredModel } from '../model/stored-model.ts'
 import { policiesKind } from './authorization-policy.ts'
 import { compiledContextPolicy, compiledDecisionPolicy } from './compiled-policies.ts'
 import { parseDocument } from './document-json.ts'
@@ -16,8 +16,8 @@ export function modelConsequences(
   before: StoredModel,
   after: StoredModel,
 ): readonly string[] {
-  const defined = new Set(namesOf(after))
-  const removed = new Set(namesOf(before).filter((name) => !defined.has(name)))
+  const defined = new Set(definedNames(after))
+  const removed = new Set(definedNames(before).filter((name) => !defined.has(name)))
   const names = [...defined, ...removed]
   const users = after.ok ? (after.value?.definitions?.usersOf(removed) ?? []) : []
   const changesTypes = after.ok && after.value?.types != null
@@ -49,10 +49,6 @@ function typeIssues(policy: string, model: StoredModel): readonly string[] {
 
 function removedIssue(user: string, type: string): string {
   return `${user} uses the definition \`${type}\`, which the change removes: change it first, or in the same apply`
-}
-
-function namesOf(model: StoredModel): readonly string[] {
-  return model.ok ? (model.value?.definitions?.names ?? []) : []
 }
 
 /** Whether a text may name one of the relationship types. A name may be written with escapes, which are not decoded here. */

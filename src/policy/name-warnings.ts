@@ -7,7 +7,7 @@ import { readGraph } from '../engine/read-graph.ts'
 import type { GraphStore } from '../engine/store.ts'
 import { type NamedSymbol, UnknownSymbols, unknownSymbolWarnings } from '../engine/unknown-symbols.ts'
 import { ThrownServiceError } from '../kernel/errors.ts'
-import { modelOf, type StoredModel } from '../model/stored-model.ts'
+import { modelOf, modelSymbols, type StoredModel } from '../model/stored-model.ts'
 import { callerChoices } from './caller-identity.ts'
 import type { ContextPolicy } from './compile-context.ts'
 import { compiledContextPolicy, compiledDecisionPolicy } from './compiled-policies.ts'
@@ -38,12 +38,11 @@ export async function nameWarnings(
   model: StoredModel,
   check: (unknown: UnknownSymbols) => readonly string[],
 ): Promise<readonly string[]> {
-  const types = model.ok ? (model.value?.types ?? null) : null
   try {
     await source.ready(projectId)
     const warnings = await readGraph([...source.storesOf(projectId)], (snapshots) =>
-      // A name that is declared is not misspelt, even if no capture has used it yet.
-      check(new UnknownSymbols(types === null ? snapshots : [...snapshots, types])),
+      // A name that is declared or defined is not misspelt, even if no capture has used it yet.
+      check(new UnknownSymbols([...snapshots, modelSymbols(model)])),
     )
     const more = warnings.length - WARNINGS_MAX
     return more > 0 ? [...warnings.slice(0, WARNINGS_MAX), `and ${more} more`] : warnings

@@ -9,6 +9,7 @@ import { validate } from '../config/validate.ts'
 import { canonicalJson } from '../kernel/json/canonical-json.ts'
 import { parseJson, writeJson } from '../kernel/json/json.ts'
 import { isJsonObject } from '../kernel/json/json-kind.ts'
+import { models } from '../model/model-kind.ts'
 import { authorizationPolicies, policiesKind } from '../policy/authorization-policy.ts'
 import { contextDocument, contextVersion } from '../policy/context-document.ts'
 import { decisionDocument, decisionVersions } from '../policy/decision-document.ts'
@@ -59,6 +60,11 @@ const unused = {} as never
 /** The kinds of a project and of its applications and agents, as declarations. */
 export const [projectKind, applicationKind, agentKind] = projectKinds(unused) as [ConfigKind, ConfigKind, ConfigKind]
 const policies = authorizationPolicies(Number.MAX_SAFE_INTEGER, () => [])
+
+/** The ending of the file of a model. */
+const MODEL_ENDING = '.gql'
+/** The name of a model whose file names none. */
+export const MODEL_NAME = 'model'
 
 /** Members that a file never has: a file belongs to one project, and its name is that of the document. */
 const implied = new Set(['name', 'project_id', 'organization_id'])
@@ -269,6 +275,20 @@ export const projectFile: FileKind = {
   schemaFor: () => projectSchema,
   bodyOf: (data) => ({ region: 'local', ...without(data, new Set(['name'])) }),
   dataOf: (body) => normalised(projectKind, body, { region: 'local' }),
+}
+
+const modelKind = models(Number.MAX_SAFE_INTEGER, () => [])
+const modelSchema = z.strictObject({
+  name: (modelKind.createSchema.shape.name as z.ZodType).optional().describe(`default: \`${MODEL_NAME}\``),
+  ...ownMembers(modelKind, []),
+})
+
+/** The file of the model, `model.gql`: the text of the model, after a front matter with the other members if there are any. */
+export const modelFile: FileKind = {
+  ...plainKind('', MODEL_ENDING, modelKind),
+  schema: modelSchema,
+  schemaFor: () => modelSchema,
+  bodyOf: (data) => without(data, new Set(['name'])),
 }
 
 /** The folder and the ending of knowledge queries, which `query-files.ts` declares. */

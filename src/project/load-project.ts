@@ -8,10 +8,13 @@ import { validate } from '../config/validate.ts'
 import { fileIssueOf } from '../kernel/folder/file-issue.ts'
 import { isJsonObject, jsonKindOf } from '../kernel/json/json-kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import { MODEL_FILE, modelStart } from '../model/model-file.ts'
 import { type FileDiagnostic, ProjectFolderError } from './file-diagnostic.ts'
 import {
   CYPHER_ENDING,
   type FileKind,
+  MODEL_NAME,
+  modelFile,
   otherFiles,
   PROJECT_FILE,
   PULL_MARKER,
@@ -43,7 +46,8 @@ export async function loadProject(path: string, isPulled = false): Promise<Proje
   const fileKinds = await kindsIn(folder)
   const documents = [
     ...(read === null ? [] : [read]),
-    ...fileKinds.flatMap((kind) => documentsOf(folder, kind, errors)),
+    ...modelOf(folder, errors),
+    ...fileKinds.filter((kind) => kind !== modelFile).flatMap((kind) => documentsOf(folder, kind, errors)),
   ]
   errors.push(...unknownFolders(folder, errors))
   if (!isPulled) errors.push(...duplicateNames(documents), ...unknownNames(documents, fileKinds))
@@ -129,6 +133,29 @@ function projectOf(folder: string, errors: FileDiagnostic[]): FolderDocument | n
   return documentOf(projectFile, name, parsed.value, errors)
 }
 
+/** The document of the model; none if there is no file. */
+function modelOf(folder: string, errors: FileDiagnostic[]): readonly FolderDocument[] {
+  const status = statusOf(join(folder, MODEL_FILE))
+  if (status === undefined) return []
+  if (!status.isFile()) {
+    errors.push(startOf(MODEL_FILE, status.isDirectory() ? 'expected a file, found a folder' : NOT_READ))
+    return []
+  }
+  const parsed = attempt(MODEL_FILE, errors, () => {
+    const text = readFileSync(join(folder, MODEL_FILE), 'utf8')
+    return parseTextFile(MODEL_FILE, text, 'model', modelStart(text))
+  })
+  if (parsed === null) return []
+  if (!parsed.ok) {
+    errors.push(...parsed.error)
+    return []
+  }
+  const { plain } = parsed.value
+  const name = isJsonObject(plain) && typeof plain.name === 'string' ? plain.name : MODEL_NAME
+  const document = documentOf(modelFile, name, parsed.value, errors)
+  return document === null ? [] : [document]
+}
+
 function documentsOf(folder: string, kind: FileKind, errors: FileDiagnostic[]): readonly FolderDocument[] {
   const isPolicy = kind.folder === 'policies'
   return filesBelow(folder, kind.folder, errors).flatMap((file) => {
@@ -178,21 +205,30 @@ function parseCypherFile(file: string, text: string): Result<DocumentSource, rea
   if (matter === null) {
     return err([startOf(file, 'expected a front matter: a line `---`, the members of the policy, and a line `---`')])
   }
-  const [whole, members = ''] = matter
-  const header = parseYamlFile(file, text.slice(0, whole.lastIndexOf('---')))
+  return parseTextFile(file, text, 'cypher', matter[0].length)
+}
+
+/** A file whose text, from `start` on, is a member, and which has the other members in the front matter before it. */
+function parseTextFile(
+  file: string,
+  text: string,
+  member: 'cypher' | 'model',
+  start: number,
+): Result<DocumentSource, readonly FileDiagnostic[]> {
+  const matter = text.slice(0, start)
+  const header = parseYamlFile(file, matter.slice(0, Math.max(0, matter.lastIndexOf('---'))))
   if (!header.ok) return header
   const { yaml, plain, exact } = header.value
   if (!isJsonObject(plain) || !isJsonObject(exact)) {
     return err([startOf(file, `expected members in the front matter, found ${jsonKindOf(plain)}`)])
   }
-  if (plain.cypher !== undefined) {
-    const message = '`cypher` is the text after the front matter'
-    return err([{ ...yaml.position([], 'cypher'), message }])
+  if (plain[member] !== undefined) {
+    const message = `\`${member}\` is the text after the front matter`
+    return err([{ ...yaml.position([], member), message }])
   }
   // As YAML reads line breaks: git may check a file out with those of the system.
-  const cypher = text.slice(whole.length).replaceAll('\r\n', '\n').trimEnd()
-  const added = { cypher }
-  const cypherLine = members.split('\n').length + 2
+  const added = { [member]: text.slice(start).replaceAll('\r\n', '\n').trimEnd() }
+  const cypherLine = matter.split('\n').length
   return ok({
     yaml,
     base: [],
@@ -235,6 +271,8 @@ function unknownFolders(folder: string, errors: FileDiagnostic[]): FileDiagnosti
   const endingOf = (file: string): string | undefined => [...endings.keys()].find((ending) => file.endsWith(ending))
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     if (!entry.isDirectory()) {
+      const isModel = entry.name.endsWith('.gql')
+      if (isModel) return entry.name === MODEL_FILE ? [] : [startOf(entry.name, `expected the name \`${MODEL_FILE}\``)]
       const ending = endingOf(entry.name)
       if (ending === undefined) return []
       return [startOf(entry.name, `expected this file in the folder \`${endings.get(ending)}\``)]

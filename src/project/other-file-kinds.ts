@@ -11,6 +11,7 @@ import {
   agentKind,
   applicationKind,
   type FileKind,
+  modelFile,
   type NamingMember,
   otherFiles,
   plainKind,
@@ -32,6 +33,7 @@ export const fileKinds: readonly FileKind[] = [
   other('agents', agentKind, [{ member: 'application', bodyMember: 'application_id', kind: applicationsKind }]),
   other('introspections', tokenIntrospects(unused)),
   other('resolvers', externalDataResolvers(unused)),
+  modelFile,
   policyFiles,
   queryFiles,
   other('mcp-servers', mcpServers, [

@@ -19,7 +19,7 @@ export interface DocumentSource {
   readonly plain: unknown
   /** The same data with exact numbers. */
   readonly exact: unknown
-  /** The line of the file with the first line of the Cypher; null: it is a member. */
+  /** The line of the file with the first line of the Cypher, or of the model; null: it is a member. */
   readonly cypherLine: number | null
 }
 
@@ -122,7 +122,7 @@ function secretsOf(
 function locate(kind: FileKind, { yaml, base, cypherLine }: DocumentSource, path: string): FilePosition {
   const [, member = '', line, column] = /^([^:]*)(?:: line (\d+), column (\d+))?/.exec(path) ?? []
   const inFile = kind.pathInFile(member)
-  if (cypherLine !== null && inFile === 'cypher') {
+  if (cypherLine !== null && (inFile === 'cypher' || inFile === 'model')) {
     return { file: yaml.file, line: cypherLine + Number(line ?? 1) - 1, column: Number(column ?? 1) }
   }
   const exact = line === undefined ? null : yaml.positionInText([...base, inFile], Number(line), Number(column))

@@ -19,6 +19,8 @@ import type { ServiceError } from '../kernel/errors.ts'
 import { mintGid } from '../kernel/ids.ts'
 import type { ServiceAccountCaller } from '../kernel/request/caller.ts'
 import { type Clock, timestamp } from '../kernel/time/clock.ts'
+import { models } from '../model/model-kind.ts'
+import { modelsKind } from '../model/stored-model.ts'
 import { authorizationPolicies, policiesKind } from '../policy/authorization-policy.ts'
 import { MemoryDocuments } from '../store/documents/memory-documents.ts'
 import type { GraphLayout } from '../store/tenancy/project-graphs.ts'
@@ -57,6 +59,8 @@ export async function storeProject(project: ProjectFolder, options: StoreProject
   const documents = new ConfigRepository(new MemoryDocuments(), undefined, clock)
   const kinds = new Map<string, ConfigKind>(
     [
+      // A folder has no former model, so there are no uses that a change could break.
+      models(policyTextMax, () => []),
       authorizationPolicies(policyTextMax, (stored) => locationsOf(stored).keys()),
       ...(await queryKinds(project, policyTextMax)),
       ...(resolvers === null ? [] : [resolvers]),
@@ -65,11 +69,14 @@ export async function storeProject(project: ProjectFolder, options: StoreProject
   const nowMs = clock.now()
   const surroundings = surroundingDocuments(project.project, nowMs)
   const errors: FileDiagnostic[] = []
+  const modelFile = project.documents.find(({ kind }) => kind === modelsKind)?.file
   await documents.write((draft) => {
     for (const document of surroundings.all) draft.put(document)
     const { projectId } = surroundings
     const idOf = idsIn(draft, projectId)
     for (const document of project.documents) {
+      // Without the definitions, a policy could mean another thing.
+      if (errors.some(({ file }) => file === modelFile)) break
       const kind = kinds.get(document.kind)
       if (kind === undefined || isDependentOnFailed(document, draft, projectId)) continue
       const body = { project_id: projectId, ...createBody(document, idOf) }

@@ -5,9 +5,10 @@ import { Float } from '../kernel/float.ts'
 import { formatPath } from '../kernel/json/format-path.ts'
 import { isJsonObject } from '../kernel/json/json-kind.ts'
 import { parseYaml } from '../kernel/json/yaml.ts'
+import { MODEL_FILE, modelStart } from '../model/model-file.ts'
 import type { CurrentDocument, CurrentProject } from './current-project.ts'
 import { differenceOf, fileDataOf } from './difference.ts'
-import { CYPHER_ENDING, type FileKind, PROJECT_FILE, projectFile } from './file-kinds.ts'
+import { CYPHER_ENDING, type FileKind, MODEL_NAME, modelFile, PROJECT_FILE, projectFile } from './file-kinds.ts'
 import { fileKindOf } from './other-file-kinds.ts'
 import type { FolderDocument, ProjectFolder } from './project-folder.ts'
 
@@ -104,7 +105,7 @@ function isCypherFile({ cypher }: DocumentFields): boolean {
 
 /** Names that differ only in case would be one file where the file system ignores case. */
 function freePath({ folder, ending }: FileKind, name: string, taken: Set<string>): string {
-  if (folder === '') return PROJECT_FILE
+  if (folder === '') return ending === '' ? PROJECT_FILE : MODEL_FILE
   for (let number = 1; ; number++) {
     const path = `${folder}/${number === 1 ? '' : `${number}/`}${name}${ending}`
     if (taken.has(path.toLowerCase())) continue
@@ -159,7 +160,8 @@ function dataWithSecrets(
   texts: ReadonlyMap<string, SecretValue>,
 ): DocumentFields {
   const data = fileDataOf(kind, document)
-  const own = kind === projectFile ? { name: document.name, ...data } : data
+  const isNamed = kind === projectFile || (kind === modelFile && document.name !== MODEL_NAME)
+  const own = isNamed ? { name: document.name, ...data } : data
   const whole = [...texts.values()].reduce(
     (filled, { path, text, items }) => withMember(filled, path, items ?? text),
     own as DocumentFields,
@@ -186,6 +188,19 @@ function withMember(fields: DocumentFields, [step = '', ...rest]: readonly strin
 }
 
 function textOfNew(kind: FileKind, data: DocumentFields): string {
+  if (kind === modelFile) {
+    const { model, ...members } = data
+    return modelFileText(yamlOfNew(kind, members), `${String(model)}\n`)
+  }
+  return yamlOfNew(kind, data)
+}
+
+/** The file of a model. `members`: the lines of its front matter; empty: it needs none. */
+function modelFileText(members: string, model: string): string {
+  return members === '' && !model.startsWith('---') ? model : `---\n${members}---\n${model}`
+}
+
+function yamlOfNew(kind: FileKind, data: DocumentFields): string {
   const document = new Document({})
   for (const [name, value] of Object.entries(data)) document.set(name, nodeOf(document, value))
   if (kind === projectFile) document.commentBefore = PROJECT_COMMENT
@@ -205,6 +220,16 @@ function updatedText(text: string, file: string, data: DocumentFields, changed: 
 }
 
 function updatedLines(text: string, file: string, data: DocumentFields, changed: ReadonlySet<string>): string {
+  if (file === MODEL_FILE) {
+    const { model, ...members } = data
+    const start = modelStart(text)
+    const header = text.slice(0, start).replace(/^---[^\n]*\n|---[^\n]*\n?$/g, '')
+    const others = new Set([...changed].filter((name) => name !== 'model'))
+    return modelFileText(
+      updatedYaml(header, members, others),
+      changed.has('model') ? `${String(model)}\n` : text.slice(start),
+    )
+  }
   if (!file.endsWith(CYPHER_ENDING)) return updatedYaml(text, data, changed)
   const [, header = '', body = ''] = /^---[ \t]*\r?\n([\s\S]*?)^---[ \t]*(?:\r?\n|$)([\s\S]*)$/m.exec(text) ?? []
   const { cypher, ...members } = data

@@ -7,6 +7,7 @@ import { OperationalError, type ServiceError } from '../kernel/errors.ts'
 import { writeJson } from '../kernel/json/json.ts'
 import { isJsonObject } from '../kernel/json/json-kind.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import { modelsKind } from '../model/stored-model.ts'
 import { policiesKind } from '../policy/authorization-policy.ts'
 import type { ScenarioRunAnswer, ScenarioRunRequest, ScenarioRuns } from '../policy/scenario-run.ts'
 import { type FileDiagnostic, ProjectFolderError } from '../project/file-diagnostic.ts'
@@ -71,7 +72,7 @@ async function run(
       details: [...details],
     })),
     left_out: leftOut,
-    policies: project?.documents.length ?? 0,
+    policies: project?.documents.filter(({ kind }) => kind !== modelsKind).length ?? 0,
     duration_ms: durationMs,
   })
 }
@@ -119,7 +120,10 @@ function projectDocuments(
     const references = [{ member: 'policy_id', kind: policiesKind, name: policy }]
     return [{ ...folderDocument(queriesKind, document.name, body), references }]
   })
-  return [...policies, ...queries]
+  const models = reader
+    .inScope(modelsKind, projectId)
+    .map(({ name, fields: { model } }) => folderDocument(modelsKind, name, { model }))
+  return [...models, ...policies, ...queries]
 }
 
 function policyOf(name: string, policy: string, tags: unknown): FolderDocument {
@@ -127,7 +131,8 @@ function policyOf(name: string, policy: string, tags: unknown): FolderDocument {
 }
 
 function folderDocument(kind: string, name: string, body: Readonly<Record<string, unknown>>): FolderDocument {
-  const file = kind === queriesKind ? `knowledge query ${name}` : `policy ${name}`
+  const label = kind === queriesKind ? 'knowledge query' : kind === modelsKind ? 'model' : 'policy'
+  const file = `${label} ${name}`
   return {
     ...{ kind, name, file, body, references: [], secrets: [] },
     locate: () => ({ file, line: 0, column: 0 }),
@@ -148,6 +153,6 @@ function issuesOf(error: unknown): readonly string[] | null {
 
 function issueOf({ file, line, column, message }: FileDiagnostic): string {
   // The file name of a stored document gets the path of the folder.
-  const name = file.replace(/^.*\/(?=policy |knowledge query )/, '')
+  const name = file.replace(/^.*\/(?=policy |knowledge query |model )/, '')
   return line === 0 ? `${name}: ${message}` : `${name}: line ${line}, column ${column}: ${message}`
 }

@@ -512,6 +512,7 @@ export const layerRules: readonly LayerRule[] = [
   {
     files: ['src/graph-query/language/'],
     mayImport: [
+      'src/model/',
       'src/kernel/',
       'grammar/ast.ts',
       'src/engine/',
@@ -620,6 +621,7 @@ export const layerRules: readonly LayerRule[] = [
   {
     files: ['src/language/server/'],
     mayImport: [
+      'src/model/',
       'src/language/',
       'src/engine/',
       'grammar/',
@@ -633,6 +635,7 @@ export const layerRules: readonly LayerRule[] = [
   {
     files: ['src/language/'],
     mayImport: [
+      'src/model/',
       'src/language/format/',
       'src/language/lint/',
       'src/language/source/',
@@ -1166,6 +1169,7 @@ export const layerRules: readonly LayerRule[] = [
   {
     files: ['src/authorizer/'],
     mayImport: [
+      'src/model/',
       'src/authorizer/',
       'src/kernel/',
       'grammar/suggest.ts',
@@ -1201,6 +1205,7 @@ export const layerRules: readonly LayerRule[] = [
   {
     files: ['src/scenarios/'],
     mayImport: [
+      'src/model/',
       'src/scenarios/',
       'src/kernel/',
       'grammar/',
@@ -1267,7 +1272,7 @@ export const layerRules: readonly LayerRule[] = [
       'src/lanes/lane-pool.ts',
       'src/matching/',
       'src/mcp/',
-      'src/model/model-kind.ts',
+      'src/model/',
       'src/operator/operator-answers.ts',
       'src/operator/service-status.ts',
       'src/ops/',
@@ -1576,6 +1581,7 @@ export const layerRules: readonly LayerRule[] = [
   {
     files: ['src/cli/policies/'],
     mayImport: [
+      'src/model/model-file.ts',
       'src/cli/policies/',
       'src/kernel/',
       'src/cli/folder/project-id.ts',

@@ -42,6 +42,14 @@ function sometimes(random: Random, member: string, value: () => unknown): Docume
   return random.odds(0.4) ? { [member]: value() } : {}
 }
 
+/** No policy uses its definitions. */
+function model(random: Random): string {
+  const comment = random.pick(['', '// --- who keeps what\n', '\n\n/* first\r second\n---\n */\n'])
+  const name = random.pick(['keeps', '`keeps a lot`'])
+  const body = random.pick(['MATCH (p)-[:HOLDS]->(c)', '\r\n  MATCH (p)-[:HOLDS]->(:Box)-[:HAS]->(c)\r\n'])
+  return `${comment}DEFINE (p:Person)-[:${name}]->(c:Car) AS { ${body} }${random.pick(['', '\n', '\r\n\r\n', ' ; // end'])}`
+}
+
 function described(random: Random): DocumentBody {
   const long = (): string => `${text(random)}..`
   return { ...sometimes(random, 'display_name', () => long().slice(0, 250)), ...sometimes(random, 'description', long) }
@@ -222,6 +230,7 @@ export function randomProject(random: Random): ApplyRequest {
       status: 'DRAFT',
     })
   const readable = names(random, 'see', 2)
+  if (random.odds(0.5)) add('models', random.pick(['model', 'cars']), { model: model(random) })
   for (const name of readable) add('authorization-policies', name, { ...contextPolicy(random), status: 'ACTIVE' })
   if (readable.length > 0)
     for (const name of names(random, 'query', 3))

@@ -182,7 +182,7 @@ export const samples: Readonly<Record<string, Sample>> = {
     },
     refused: [
       [{ model: undefined }, [`model: ${found('string')}`]],
-      [{ model: '' }, ['model: expected at least 1 character']],
+      [{ model: ' \n' }, ['model: expected the text of a model: a project without types and definitions has no model']],
       [
         { model: 'DEFINE (p:Person)-[:keeps]->(p:Car) AS { MATCH (p)-[:OWNS]->(p) }' },
         [

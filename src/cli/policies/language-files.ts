@@ -1,6 +1,6 @@
 // The inputs of `lint`, `fmt` and `lsp`: files and folders, and the policies and names of a project in a data folder or service.
-import { readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { projectsKind, type StoredDocument } from '../../config/kind.ts'
 import { validate } from '../../config/validate.ts'
 import { dataSchema } from '../../graph-statistics/schema.ts'
@@ -8,8 +8,11 @@ import { CONFIGURATION_FOLDER, CURRENT_DOCUMENTS, EVENTS_FOLDER } from '../../ke
 import { isGid } from '../../kernel/ids.ts'
 import { systemClock } from '../../kernel/time/clock.ts'
 import { type DataNames, namesIn } from '../../language/lint/data-names.ts'
+import type { FindModel } from '../../language/lint/project-models.ts'
 import { isLanguageFile, type LanguageDocument } from '../../language/source/policy-source.ts'
+import { MODEL_FILE } from '../../model/model-file.ts'
 import { policiesKind } from '../../policy/authorization-policy.ts'
+import { PROJECT_FILE } from '../../project/file-kinds.ts'
 import type { Settings } from '../../settings.ts'
 import { openCollections } from '../../store/documents/collections.ts'
 import { openEnvironment } from '../../store/graph/environment.ts'
@@ -29,20 +32,40 @@ export interface NameFlags {
   readonly url?: string
 }
 
-/** The files of a folder that hold policies, scenarios, resolvers or Cypher by their names; other YAML and JSON files must be named. */
-const found = /\.(?:cypher|(?:policy|resolver)\.(?:ya?ml|json)|scenario\.ya?ml)$/
+/** The files of a folder that hold policies, scenarios, resolvers, models or Cypher by their names; other YAML and JSON files must be named. */
+const found = /\.(?:cypher|gql|(?:policy|resolver)\.(?:ya?ml|json)|scenario\.ya?ml)$/
 
 /** Reads files, and the policy files below folders. Throws UsageError if it finds no file. */
 export function readDocuments(paths: readonly string[]): readonly LanguageDocument[] {
   const files = paths.flatMap((path) => {
     if (reading(path, () => statSync(path)).isDirectory()) return policyFilesBelow(path)
     if (!isLanguageFile(path))
-      throw new UsageError([`${path}: expected a file that ends with .cypher, .yaml, .yml or .json`])
+      throw new UsageError([`${path}: expected a file that ends with .cypher, .gql, .yaml, .yml or .json`])
     return [path]
   })
   if (paths.length > 0 && files.length === 0)
     throw new UsageError([`${paths.join(', ')}: no file ends with .cypher, .policy.yaml or .scenario.yaml`])
   return [...new Set(files)].map((file) => ({ file, text: reading(file, () => readFileSync(file, 'utf8')) }))
+}
+
+/** Finds models in the folders of files, and in those around them. */
+export function modelsAround(): FindModel {
+  const known = new Map<string, LanguageDocument | null>()
+  const inFolder = (folder: string): LanguageDocument | null => {
+    const found = known.get(folder)
+    if (found !== undefined) return found
+    const file = join(folder, MODEL_FILE)
+    const parent = dirname(folder)
+    const isLast = parent === folder || existsSync(join(folder, PROJECT_FILE))
+    const model = existsSync(file)
+      ? { file, text: reading(file, () => readFileSync(file, 'utf8')) }
+      : isLast
+        ? null
+        : inFolder(parent)
+    known.set(folder, model)
+    return model
+  }
+  return (file) => inFolder(dirname(resolve(file)))
 }
 
 /** The policy files below a folder, by their names. */

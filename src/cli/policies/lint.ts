@@ -2,13 +2,14 @@
 import packageJson from '../../../package.json' with { type: 'json' }
 import type { LintFinding } from '../../language/lint/finding.ts'
 import { lint } from '../../language/lint/lint.ts'
+import { nearestModel } from '../../language/lint/project-models.ts'
 import { toSarif } from '../../language/lint/sarif.ts'
 import type { Settings } from '../../settings.ts'
 import { UsageError } from '../output/cli-error.ts'
 import { colours } from '../output/colours.ts'
 import { exitCodes } from '../output/exit-codes.ts'
 import { printJson, printLine, printLines, printNotice } from '../output/print.ts'
-import { type NameFlags, readDocuments, readNames, readStoredPolicies } from './language-files.ts'
+import { modelsAround, type NameFlags, readDocuments, readNames, readStoredPolicies } from './language-files.ts'
 import { withProjectErrors } from './project-findings.ts'
 
 /** The options of `lint`. */
@@ -28,7 +29,8 @@ export async function lintFiles(settings: () => Settings, paths: readonly string
   const documents =
     paths.length > 0 ? readDocuments(paths) : await readStoredPolicies(settings, flags.project ?? '', flags.url)
   const names = await readNames(settings, flags)
-  const findings = await withProjectErrors(lint({ documents, names, actions: flags.action }), paths)
+  const modelOf = paths.length > 0 ? modelsAround() : nearestModel(documents)
+  const findings = await withProjectErrors(lint({ documents, names, actions: flags.action, modelOf }), paths)
   const errors = findings.filter(({ severity }) => severity === 'error').length
   const warnings = findings.length - errors
   if (flags.json) printJson({ version: 1, files: documents.length, errors, warnings, findings })

@@ -205,6 +205,11 @@ export class CompiledModel implements Definitions {
     return [...this.definitions.values()].flatMap(({ name, step }) => (step === null ? [name] : []))
   }
 
+  /** The place of a definition in the text; null: the model does not have it. */
+  spanOf(name: string): Span | null {
+    return this.texts.get(name)?.definition.span ?? null
+  }
+
   /** The definitions that name one of these relationship types, each with the first name. */
   usersOf(types: ReadonlySet<string>): readonly { readonly definition: string; readonly type: string }[] {
     return [...this.texts].flatMap(([definition, { definition: text }]) => {

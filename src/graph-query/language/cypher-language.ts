@@ -11,9 +11,11 @@ import type { DataNames } from '../../language/lint/data-names.ts'
 import type { RawFinding } from '../../language/lint/finding.ts'
 import { lintPolicy } from '../../language/lint/lint-policy.ts'
 import { lintRules } from '../../language/lint/rules.ts'
-import { completionsAt } from '../../language/server/complete.ts'
+import { completionsAt, namesDefinedIn } from '../../language/server/complete.ts'
 import { plainText } from '../../language/source/located-text.ts'
 import type { MemberPath, PolicySource } from '../../language/source/policy-source.ts'
+import { compileModel, type ProjectModel } from '../../model/project-model.ts'
+import { definedNames, modelSymbols, type StoredModel } from '../../model/stored-model.ts'
 import {
   type CheckAnswer,
   type CheckFinding,
@@ -33,26 +35,46 @@ export function cypherLanguage(): CypherLanguage {
 
 const cypherMember = 'condition.cypher'
 
-function check({ query, policy }: CheckRequest, snapshot: Snapshot): CheckAnswer {
-  const refused = query === undefined ? [] : queryErrors(query)
+function check({ query, policy, model }: CheckRequest, snapshot: Snapshot, stored: StoredModel): CheckAnswer {
+  if (model !== undefined) return { findings: modelErrors(model), plans: [], parameters: [] }
+  // Without the definitions, the text could mean another thing.
+  if (!stored.ok) return { findings: stored.error.map(modelFault), plans: [], parameters: [] }
+  const project = stored.value
+  const refused = query === undefined ? [] : queryErrors(query, project)
   if (refused.length > 0) return { findings: refused, plans: [], parameters: [] }
   const source = sourceOf(query ?? cypherOf(policy), policy ?? null)
-  const compiled = compileSource(source)
+  const compiled = compileSource(source, project)
   const toFinding = (raw: RawFinding): CheckFinding => findingOf(raw, policy === undefined ? '' : cypherMember)
   if (!compiled.ok) return { findings: inOrder(compiled.error.map(toFinding)), plans: [], parameters: [] }
   return {
-    findings: inOrder(lintPolicy(compiled.value, new UnknownSymbols([snapshot])).map(toFinding)),
+    findings: inOrder(lintPolicy(compiled.value, new UnknownSymbols([snapshot, modelSymbols(stored)])).map(toFinding)),
     ...planned(compiled.value, snapshot),
   }
 }
 
 /** A query over a graph has a dialect of its own: clauses that write are refused. */
-function queryErrors(text: string): CheckFinding[] {
-  const compiled = compileRowsQuery(text, undefined, 'query')
+function queryErrors(text: string, model: ProjectModel | null): CheckFinding[] {
+  const compiled = compileRowsQuery(text, undefined, 'query', model?.definitions ?? undefined)
   if (compiled.ok) return []
   return compiled.error.map(({ message, span }) =>
     findingOf({ rule: 'invalid-cypher', document: null, span: shown(span), message }, ''),
   )
+}
+
+function modelErrors(text: string): CheckFinding[] {
+  const compiled = compileModel(text)
+  if (compiled.ok) return []
+  return inOrder(
+    compiled.error.map(({ message, span }) =>
+      findingOf({ rule: 'invalid-model', document: null, span: shown(span), message }, ''),
+    ),
+  )
+}
+
+/** An issue of the stored model, in a text that uses it. */
+function modelFault(issue: string): CheckFinding {
+  const [message = ''] = issue.split('\n')
+  return { rule: 'invalid-model', severity: 'error', message, suggestion: null, member: '', start: 0, end: 1 }
 }
 
 /** Other members first, then the text from its start. */
@@ -101,11 +123,12 @@ function pathText(path: MemberPath): string {
 type Planned = Pick<CheckAnswer, 'plans' | 'parameters'>
 
 function planned(compiled: CompiledSource, snapshot: Snapshot): Planned {
+  const definitions = compiled.model?.definitions ?? undefined
   const { source, kind, version, subjectType, resourceType, inputParameters } = compiled
   const text = source.cypher?.text ?? ''
   const counts = countsOf(snapshot)
   if (kind === 'cypher') {
-    const rows = compileRowsQuery(text, undefined, 'query')
+    const rows = compileRowsQuery(text, undefined, 'query', definitions)
     if (!rows.ok) return { plans: [], parameters: [] }
     return {
       plans: [{ use: 'rows', plan: stepOf(rows.value.describe(counts)) }],
@@ -114,14 +137,25 @@ function planned(compiled: CompiledSource, snapshot: Snapshot): Planned {
   }
   if (subjectType === null) return { plans: [], parameters: [...inputParameters] }
   if (kind === 'context') {
-    const filterable = compileConditionRows({ text, dialect: '1.0-ciq', subjectType })
+    const filterable = compileConditionRows({
+      text,
+      dialect: '1.0-ciq',
+      subjectType,
+      ...(definitions !== undefined && { definitions }),
+    })
     const rows = filterable.ok ? filterable.value.withFilter(null) : filterable
     return rows.ok
       ? { plans: [{ use: 'rows', plan: stepOf(rows.value.describe(counts)) }], parameters: [...rows.value.parameters] }
       : { plans: [], parameters: [] }
   }
   const dialect = version === '2.0-kbac' ? version : '3.0-kbac'
-  const condition = compileCondition({ text, dialect, subjectType, resourceType: resourceType ?? '' })
+  const condition = compileCondition({
+    text,
+    dialect,
+    subjectType,
+    resourceType: resourceType ?? '',
+    ...(definitions !== undefined && { definitions }),
+  })
   if (!condition.ok) return { plans: [], parameters: [...inputParameters] }
   const plans = (['check', 'resources', 'subjects'] as const).map((use) => ({
     use,
@@ -130,10 +164,10 @@ function planned(compiled: CompiledSource, snapshot: Snapshot): Planned {
   return { plans, parameters: [...inputParameters] }
 }
 
-function complete({ text, offset }: CompletionRequest, found: GraphNames): CompletionAnswer {
+function complete({ text, offset }: CompletionRequest, found: GraphNames, model: StoredModel): CompletionAnswer {
   const names: DataNames = {
     label: withoutOwn(found.labels),
-    type: withoutOwn(found.relationship_types),
+    type: new Set([...definedNames(model), ...namesDefinedIn(text), ...withoutOwn(found.relationship_types)]),
     property: withoutOwn(found.properties),
   }
   const word = /[\p{L}\p{N}_$]*$/u.exec(text.slice(0, offset))?.[0].toLowerCase() ?? ''

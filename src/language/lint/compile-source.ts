@@ -6,6 +6,7 @@ import type { BoundQuery } from '../../engine/bind/bound.ts'
 import type { DialectName } from '../../engine/bind/dialect.ts'
 import { compileText, findUnboundVariables } from '../../engine/prepared-query.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
+import type { ProjectModel } from '../../model/project-model.ts'
 import { type ContextPolicy, compileContextDocument } from '../../policy/compile-context.ts'
 import { compileDecisionDocument } from '../../policy/compile-policy.ts'
 import { contextVersion } from '../../policy/context-document.ts'
@@ -30,26 +31,36 @@ export interface CompiledSource {
   readonly filterSource: unknown
   readonly contextPolicy: ContextPolicy | null
   readonly inputParameters: readonly string[]
+  /** The model of the project that it was compiled with. */
+  readonly model: ProjectModel | null
   /** The span in the file of a span of the Cypher text. */
   place(span: Span): Span
 }
 
-/** Compiles a source. The error holds one finding for each problem. */
-export function compileSource(source: PolicySource): Result<CompiledSource, readonly RawFinding[]> {
-  if (source.policy === null) return compileCypher(source)
+/** Compiles a source. `model`: that of its project. The error holds one finding for each problem. */
+export function compileSource(
+  source: PolicySource,
+  model: ProjectModel | null = null,
+): Result<CompiledSource, readonly RawFinding[]> {
+  if (source.policy === null) return compileCypher(source, model)
   const { document } = source
   const cypher = source.cypher ?? plainText('')
   const place = (span: Span): Span => spanInFile(cypher, span)
   const version = versionOf(source)
   const dialect = isPolicyVersion(version) ? version : null
-  const text = compileCondition(source, dialect)
+  const text = compileCondition(source, dialect, model)
   const json = parseDocument(JSON.stringify(source.policy) ?? 'null', 'policy')
-  const compiled = !json.ok ? json : version === contextVersion ? context(json.value) : decision(json.value)
+  const compiled = !json.ok
+    ? json
+    : version === contextVersion
+      ? context(json.value, model)
+      : decision(json.value, model)
   if (compiled.ok && text?.ok) {
     return ok({
       source,
       kind: version === contextVersion ? 'context' : 'decision',
       version,
+      model,
       place,
       ...text.value,
       ...compiled.value,
@@ -82,8 +93,8 @@ type PolicyPart = Pick<
   'subjectType' | 'resourceType' | 'actions' | 'filter' | 'filterSource' | 'contextPolicy' | 'inputParameters'
 >
 
-function decision(json: unknown): Result<PolicyPart, Errors> {
-  const compiled = compileDecisionDocument(json)
+function decision(json: unknown, model: ProjectModel | null): Result<PolicyPart, Errors> {
+  const compiled = compileDecisionDocument(json, model)
   if (!compiled.ok) return compiled
   const { subjectType, resourceType, actions, filter, inputParameters, document } = compiled.value
   return ok({
@@ -97,8 +108,8 @@ function decision(json: unknown): Result<PolicyPart, Errors> {
   })
 }
 
-function context(json: unknown): Result<PolicyPart, Errors> {
-  const compiled = compileContextDocument(json)
+function context(json: unknown, model: ProjectModel | null): Result<PolicyPart, Errors> {
+  const compiled = compileContextDocument(json, model)
   if (!compiled.ok) return compiled
   const { document } = compiled.value
   const { token_filter } = document.condition
@@ -118,9 +129,10 @@ function context(json: unknown): Result<PolicyPart, Errors> {
 function compileCondition(
   source: PolicySource,
   dialect: DialectName | null,
+  model: ProjectModel | null,
 ): Result<Pick<CompiledSource, 'query' | 'bound'>, readonly Diagnostic[]> | null {
   if (source.cypher === null || dialect === null) return null
-  const compiled = compileText(source.cypher.text, dialect, 'condition')
+  const compiled = compileText(source.cypher.text, dialect, 'condition', model?.definitions ?? undefined)
   if (!compiled.ok) return compiled
   const { bound, query } = compiled.value
   const names = dialect === contextVersion ? ['subject'] : ['subject', 'resource']
@@ -128,13 +140,16 @@ function compileCondition(
   return unbound.length > 0 ? err(unbound) : compiled
 }
 
-function compileCypher(source: PolicySource): Result<CompiledSource, readonly RawFinding[]> {
+function compileCypher(
+  source: PolicySource,
+  model: ProjectModel | null,
+): Result<CompiledSource, readonly RawFinding[]> {
   const cypher = source.cypher!
   const place = (span: Span): Span => spanInFile(cypher, span)
   const parsed = parse(cypher.text)
   // A text is a query with RETURN, or a condition without one.
   const isQuery = parsed.ok && parsed.query.parts[0]?.clauses.at(-1)?.kind === 'return'
-  const compiled = compileText(cypher.text, 'open', isQuery ? 'rows' : 'condition')
+  const compiled = compileText(cypher.text, 'open', isQuery ? 'rows' : 'condition', model?.definitions ?? undefined)
   if (!compiled.ok) {
     const { document } = source
     return err(
@@ -156,7 +171,7 @@ function compileCypher(source: PolicySource): Result<CompiledSource, readonly Ra
     contextPolicy: null,
     inputParameters: [],
   }
-  return ok({ source, kind: 'cypher', version: 'open', place, ...compiled.value, ...part })
+  return ok({ source, kind: 'cypher', version: 'open', model, place, ...compiled.value, ...part })
 }
 
 function isPolicyVersion(version: string): version is Exclude<DialectName, 'open' | 'query'> {

@@ -85,11 +85,11 @@ function simplePattern(query: BoundQuery): readonly BoundMatch[] | null {
   const matches: BoundMatch[] = []
   for (const clause of query.clauses) {
     if (clause.kind !== 'match') return null
-    const { optional, repeatable, casts, relationships } = clause.match
+    const { optional, repeatable, casts, derived, relationships } = clause.match
     const isSimple = relationships.every(
       (step) => step.selection === null && step.quantified === null && step.each === null && !step.bound,
     )
-    if (optional || repeatable || casts.length > 0 || !isSimple) return null
+    if (optional || repeatable || casts.length > 0 || derived.length > 0 || !isSimple) return null
     matches.push(clause.match)
   }
   return matches

@@ -130,7 +130,7 @@ function partsOf(clause: BoundClause): readonly BoundPart[] {
 
 /** The name of one node of each part without a node that is known before, has a key, or is compared with another part. */
 function unconnectedParts(match: BoundMatch, fixed: ReadonlySet<number>, isFirst: boolean): string[] {
-  const { nodes, relationships, predicates } = match
+  const { nodes, relationships, derived, predicates } = match
   const groups = new Map<number, Set<number>>()
   for (const { slot } of nodes) groups.set(slot.index, new Set([slot.index]))
   const join = (left: number, right: number): void => {
@@ -142,6 +142,7 @@ function unconnectedParts(match: BoundMatch, fixed: ReadonlySet<number>, isFirst
     }
   }
   for (const { left, right } of relationships) join(nodes[left]!.slot.index, nodes[right]!.slot.index)
+  for (const { source, target } of derived) join(nodes[source]!.slot.index, nodes[target]!.slot.index)
   const known = new Set(nodes.filter(({ slot, bound }) => bound || fixed.has(slot.index)).map(({ slot }) => slot.index))
   const visit = (predicate: BoundExpression): void => {
     if (predicate.kind === 'and') predicate.operands.forEach(visit)

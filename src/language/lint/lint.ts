@@ -1,18 +1,24 @@
 // `verdigraph lint`: checks the policies and Cypher texts of files, each alone and all together.
 import { nearestName } from '../../../grammar/suggest.ts'
 import { UnknownSymbols } from '../../engine/unknown-symbols.ts'
-import { type AskedAction, type LanguageDocument, readPolicies } from '../source/policy-source.ts'
+import { ok } from '../../kernel/result.ts'
+import type { ProjectModel } from '../../model/project-model.ts'
+import { modelSymbols } from '../../model/stored-model.ts'
+import { type AskedAction, isModelFile, type LanguageDocument, readPolicies } from '../source/policy-source.ts'
 import { type CompiledSource, compileSource } from './compile-source.ts'
 import { type AnalysedPolicy, isCoveredBy } from './covered-by.ts'
 import { asKnownSymbols, type DataNames } from './data-names.ts'
 import { type LintFinding, type RawFinding, toFinding } from './finding.ts'
 import { ignoreCommentsOf } from './ignore-comments.ts'
 import { analysed, lintPolicy } from './lint-policy.ts'
+import { type FindModel, nearestModel, ProjectModels } from './project-models.ts'
 import { urlSecrets } from './url-secrets.ts'
 
 /** The input of a check. */
 interface LintInput {
   readonly documents: readonly LanguageDocument[]
+  /** Finds the model of a document. Default: among the documents. */
+  readonly modelOf?: FindModel
   /** The names of the data; null: unknown names are not looked for. */
   readonly names: DataNames | null
   /** Actions that callers ask for, besides those of scenarios. */
@@ -23,14 +29,27 @@ interface LintInput {
 const PAIRS_MAX = 20_000
 
 /** Checks documents. Returns the findings in the order of files and places. */
-export function lint({ documents, names, actions }: LintInput): readonly LintFinding[] {
-  const unknown = names === null ? null : new UnknownSymbols([asKnownSymbols(names)])
+export function lint({
+  documents,
+  names,
+  actions,
+  modelOf = nearestModel(documents),
+}: LintInput): readonly LintFinding[] {
+  const unknown =
+    names === null
+      ? null
+      : (model: ProjectModel | null) => new UnknownSymbols([asKnownSymbols(names), modelSymbols(ok(model))])
   const granting: CompiledSource[] = []
   const never: CompiledSource[] = []
   const asked: AskedAction[] = actions.map((name) => ({ name, document: null, span: { start: 0, end: 0 } }))
   const raw: RawFinding[] = []
   const comments = new Map(documents.map((document) => [document.file, ignoreCommentsOf(document)]))
+  const models = new ProjectModels(modelOf)
   for (const document of documents) {
+    if (isModelFile(document)) {
+      raw.push(...models.faultsOf(document))
+      continue
+    }
     const read = readPolicies(document)
     asked.push(...read.asked)
     raw.push(...read.issues.map((issue): RawFinding => ({ rule: 'invalid-document', document, ...issue })))
@@ -38,9 +57,10 @@ export function lint({ documents, names, actions }: LintInput): readonly LintFin
     for (const source of read.policies) {
       // The service does not check a draft either.
       if (source.status === 'DRAFT') continue
-      const result = compileSource(source)
+      const model = models.of(document.file)
+      const result = compileSource(source, model)
       if (result.ok) {
-        const findings = lintPolicy(result.value, unknown)
+        const findings = lintPolicy(result.value, unknown?.(model) ?? null)
         raw.push(...findings)
         // Every policy covers one that grants nothing.
         if (!findings.some(({ rule }) => rule === 'never-grants')) granting.push(result.value)
@@ -71,7 +91,8 @@ function covered(policies: readonly CompiledSource[]): RawFinding[] {
     const candidates = group.map((compiled) => ({ compiled, policy: analysedPolicy(compiled) }))
     return candidates.flatMap(({ compiled, policy }, i): RawFinding[] => {
       const other = candidates.find((candidate, j) => {
-        if (i === j || pairsLeft-- <= 0) return false
+        // With another model, equal texts may mean different things.
+        if (i === j || candidate.compiled.model !== compiled.model || pairsLeft-- <= 0) return false
         return isCoveredBy(policy, candidate.policy) && (j < i || !isCoveredBy(candidate.policy, policy))
       })
       if (other === undefined) return []

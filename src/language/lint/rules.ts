@@ -42,6 +42,18 @@ export const lintRules = {
     canBeIgnored: false,
     example: single(policy('MATCH (subject)-[:OWNS]->(resource\nWHERE resource.wheels = 4')),
   },
+  'invalid-model': {
+    severity: 'error',
+    summary: 'The model of a project does not compile.',
+    advice: 'The service refuses to store such a model, and no policy of the project compiles without it.',
+    canBeIgnored: false,
+    example: [
+      {
+        file: 'model.gql',
+        text: 'DEFINE (u:User)-[:can_read]->(d:Doc) AS {\n  MATCH (u)-[:OWNER]->(d) WHERE NOT (u)-[:can_read]->(d)\n}\n',
+      },
+    ],
+  },
   'impossible-literal': {
     severity: 'error',
     summary: 'A date, a time or a duration does not exist.',

@@ -37,6 +37,12 @@ export function completionsAt(text: string, offset: number, names: DataNames | n
   return [...unique.values()].filter(({ text: one }) => one !== word)
 }
 
+/** The names that the definitions of a text give to relationships, also of a model that is being written. */
+export function namesDefinedIn(text: string): readonly string[] {
+  const found = text.matchAll(/\bDEFINE\s*\([^()]*\)\s*-\s*\[\s*:\s*([\p{L}_][\p{L}\p{N}_]*)/giu)
+  return Array.from(found, ([, name = '']) => name)
+}
+
 /** A string or quoted name without its end takes the rest of the text. */
 function isOpen({ tokenType, image }: IToken): boolean {
   const quote = image.charAt(0)

@@ -11,13 +11,15 @@ import {
   TextDocuments,
 } from 'vscode-languageserver'
 import { TextDocument } from 'vscode-languageserver-textdocument'
+import { modelStart } from '../../model/model-file.ts'
 import { formattingEdits } from '../format/format-document.ts'
 import type { DataNames } from '../lint/data-names.ts'
 import type { LintFinding } from '../lint/finding.ts'
 import { lint } from '../lint/lint.ts'
-import { type LanguageDocument, type PolicySource, readPolicies } from '../source/policy-source.ts'
-import { type CompletionKind, completionsAt } from './complete.ts'
-import { hoverAt } from './hover.ts'
+import { nearestModel, ProjectModels } from '../lint/project-models.ts'
+import { isModelFile, type LanguageDocument, type PolicySource, readPolicies } from '../source/policy-source.ts'
+import { type CompletionKind, completionsAt, namesDefinedIn } from './complete.ts'
+import { definitionHover, hoverAt } from './hover.ts'
 
 /** What the server needs of its environment. */
 interface LanguageServerDeps {
@@ -105,15 +107,25 @@ class LanguageServer {
   }
 
   complete(uri: string, position: EditorPosition): { label: string; kind: CompletionItemKind }[] {
-    const place = this.placeIn(uri, position)
-    if (place?.source.cypher == null) return []
-    const completions = completionsAt(place.source.cypher.text, place.offset, this.names)
+    const model = this.modelAt(uri, position)
+    const place = model === null ? this.placeIn(uri, position) : null
+    const found =
+      model ?? (place?.source.cypher == null ? null : { text: place.source.cypher.text, offset: place.offset })
+    if (found === null) return []
+    const completions = completionsAt(found.text, found.offset, this.namesFor(uri, found.text))
     return completions.map(({ text, kind }) => ({ label: text, kind: completionKinds[kind] }))
   }
 
   hover(uri: string, position: EditorPosition): { contents: { kind: MarkupKind; value: string } } | null {
-    const place = this.placeIn(uri, position)
-    const value = place === null ? null : hoverAt(place.source, place.offset, this.names)
+    const model = this.modelAt(uri, position)
+    const place = model === null ? this.placeIn(uri, position) : null
+    const project = this.models().of(uri)
+    const value =
+      model !== null
+        ? definitionHover(model.text, model.offset, project)
+        : place === null
+          ? null
+          : hoverAt(place.source, place.offset, this.names, project)
     return value === null || value === '' ? null : { contents: { kind: MarkupKind.Markdown, value } }
   }
 
@@ -124,6 +136,34 @@ class LanguageServer {
       range: { start: document.positionAt(span.start), end: document.positionAt(span.end) },
       newText: text,
     }))
+  }
+
+  private models(): ProjectModels {
+    return new ProjectModels(nearestModel(this.allDocuments()))
+  }
+
+  /** The names of the data and of the model of a file. `text`: may be a model that is being written. */
+  private namesFor(uri: string, text: string): DataNames | null {
+    const defined = [...(this.models().of(uri)?.definitions?.names ?? []), ...namesDefinedIn(text)]
+    if (defined.length === 0) return this.names
+    const { label, type, property } = this.names ?? { label: new Set(), type: new Set(), property: new Set() }
+    return { label, type: new Set([...defined, ...type]), property }
+  }
+
+  /** The text of a model and the offset of a position in it; null: the file is no model, or the position is in its front matter. */
+  private modelAt(uri: string, position: EditorPosition): { readonly text: string; readonly offset: number } | null {
+    const document = this.documents.get(uri)
+    if (document === undefined || !isModelFile({ file: uri })) return null
+    const text = document.getText()
+    const start = modelStart(text)
+    const offset = document.offsetAt(position) - start
+    return offset < 0 ? null : { text: text.slice(start), offset }
+  }
+
+  /** The files that the editor has open, and the others of its folders. */
+  private allDocuments(): readonly LanguageDocument[] {
+    const open = this.documents.all().map((document) => ({ file: document.uri, text: document.getText() }))
+    return [...open, ...this.stored.filter(({ file }) => !open.some((document) => document.file === file))]
   }
 
   /** The policy whose Cypher contains a position, and the offset in its Cypher. */
@@ -157,11 +197,9 @@ class LanguageServer {
   }
 
   private check(): void {
-    const open = this.documents.all().map((document) => ({ file: document.uri, text: document.getText() }))
-    const closed = this.stored.filter(({ file }) => !open.some((document) => document.file === file))
-    const documents = [...open, ...closed]
+    const documents = this.allDocuments()
     const findings = Map.groupBy(lint({ documents, names: this.names, actions: [] }), ({ file }) => file)
-    const files = new Set([...open.map(({ file }) => file), ...findings.keys()])
+    const files = new Set([...this.documents.all().map(({ uri }) => uri), ...findings.keys()])
     for (const uri of new Set([...files, ...this.shown])) {
       const diagnostics = (findings.get(uri) ?? []).map(toDiagnostic)
       void this.connection.sendDiagnostics({ uri, diagnostics })

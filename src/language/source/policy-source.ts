@@ -65,12 +65,18 @@ const nothing = { policies: [], asked: [], issues: [] }
 
 /** Reads a file. */
 export function readPolicies(document: LanguageDocument): ReadPolicies {
+  if (isModelFile(document)) return nothing
   return document.file.endsWith('.cypher') ? readCypherFile(document) : readDataFile(document)
 }
 
-/** Whether a file may hold policies or Cypher, by its name. */
+/** Whether a document is a model, by its name. */
+export function isModelFile({ file }: Pick<LanguageDocument, 'file'>): boolean {
+  return file.endsWith('.gql')
+}
+
+/** Whether a file may hold policies, Cypher or a model, by its name. */
 export function isLanguageFile(file: string): boolean {
-  return /\.(?:cypher|json|ya?ml)$/.test(file)
+  return /\.(?:cypher|gql|json|ya?ml)$/.test(file)
 }
 
 function readCypherFile(document: LanguageDocument): ReadPolicies {

@@ -147,6 +147,154 @@ describe('a change of the model', () => {
   })
 })
 
+describe('other doors use the definitions', () => {
+  beforeEach(async () => {
+    await stored()
+    await readPolicy()
+  })
+
+  const decision = {
+    subject: { type: 'User', id: 'ann' },
+    action: { name: 'read' },
+    resource: { type: 'Doc', id: 'plan' },
+  }
+
+  test('a batch, an explanation and a search for actions', async () => {
+    const batch = await service.ask('/access/v1/evaluations', {
+      ...decision,
+      evaluations: [{}, { subject: { type: 'User', id: 'bob' } }],
+    })
+    const explained = await asEditor('/access/v1/explain', decision)
+    const actions = await service.ask('/access/v1/search/action', {
+      subject: decision.subject,
+      resource: decision.resource,
+    })
+    expect([batch.body.evaluations, explained.body.decision, actions.body.results]).toEqual([
+      [{ decision: true }, { decision: false }],
+      true,
+      [{ name: 'read' }],
+    ])
+  })
+
+  test('a graph query, its check and its completion', async () => {
+    const query = 'MATCH (u:User)-[:can_read]->(d:Doc) RETURN u.external_id AS user, d.external_id AS doc'
+    const [rows, misspelt, completed] = await Promise.all([
+      asEditor('/graph/v1/query', { query }),
+      asEditor('/graph/v1/check', { query: query.replace('can_read', 'can_reed') }),
+      asEditor('/graph/v1/complete', { text: 'MATCH (u)-[:ca', offset: 14 }),
+    ])
+    expect([rows.status, rows.body.rows, rows.body.warnings]).toEqual([200, [['ann', 'plan']], undefined])
+    expect(misspelt.body.findings).toMatchObject([{ rule: 'unknown-relationship-type', suggestion: 'can_read' }])
+    expect(completed.body.completions).toEqual([{ text: 'can_read', kind: 'relationship-type' }])
+    const checked = await asEditor('/graph/v1/check', { query })
+    expect(checked.body).toMatchObject({ findings: [], plans: [{ use: 'rows' }] })
+  })
+
+  test('the check of a model that is being written', async () => {
+    const { body } = await asEditor('/graph/v1/check', { model: READS.replace('DEFINE', 'DEFIN') })
+    expect(body.findings).toMatchObject([{ rule: 'invalid-model', severity: 'error', start: 0 }])
+  })
+
+  test('a knowledge query', async () => {
+    const agent = await service.addAgent('reader', ['CIQ'])
+    const policy = {
+      meta: { policy_version: '1.0-ciq' },
+      subject: { type: '_Application' },
+      condition: { cypher: 'MATCH (subject:_Application), (:User {external_id: $user})-[:can_read]->(doc:Doc)' },
+      allowed_reads: { nodes: ['doc.external_id'] },
+    }
+    const created = await service.configure('POST', 'authorization-policies', {
+      project_id: service.projectId,
+      name: 'docs',
+      policy: JSON.stringify(policy),
+      status: 'ACTIVE',
+    })
+    expect([created.status, created.text]).toEqual([201, expect.any(String)])
+    const query = await service.configure('POST', 'knowledge-queries', {
+      project_id: service.projectId,
+      name: 'docs',
+      policy_id: created.body.id,
+      query: JSON.stringify({ nodes: ['doc.external_id'] }),
+      status: 'ACTIVE',
+    })
+    expect([query.status, query.text]).toEqual([201, expect.any(String)])
+    const found = await service.send('/contx-iq/v1/execute', {
+      headers: { 'x-svc-clientkey': agent.key },
+      body: { id: 'docs', input_params: { user: 'ann' } },
+    })
+    expect(found.body.data, found.text).toEqual([{ nodes: { 'doc.external_id': 'plan' } }])
+  })
+
+  test('a scenario over the stored policies', async () => {
+    const scenario = `graph: |
+  (ann:User)-[:OWNER]->(plan:Doc)
+  (bob:User)
+decisions:
+  - [User:ann, read, Doc:plan, yes]
+  - [User:bob, read, Doc:plan, no]
+`
+    const run = await asEditor('/access/v1/test', { scenario })
+    expect([run.status, run.body.passed, run.text]).toEqual([200, true, expect.any(String)])
+  })
+})
+
+describe('the name of a definition', () => {
+  test('cannot be the type of a captured relationship', async () => {
+    await stored()
+    const refused = await service.ask('/capture/v1/relationships', {
+      relationships: [
+        related('User', 'bob', 'OWNER', 'Doc', 'plan'),
+        related('User', 'bob', 'can_read', 'Doc', 'plan'),
+      ],
+    })
+    expect([refused.status, refused.body.errors]).toEqual([
+      422,
+      ['relationships[1].type: `can_read` is a definition of the model of the project, and cannot be stored'],
+    ])
+  })
+
+  test('cannot be written by a knowledge query', async () => {
+    await stored()
+    const policy = {
+      meta: { policy_version: '1.0-ciq' },
+      subject: { type: 'User' },
+      condition: { cypher: 'MATCH (subject:User), (doc:Doc)' },
+      allowed_upserts: {
+        relationships: {
+          relationship_types: [{ type: 'can_read', source_node_label: 'User', target_node_label: 'Doc' }],
+        },
+      },
+    }
+    const created = await service.configure('POST', 'authorization-policies', {
+      project_id: service.projectId,
+      name: 'writes',
+      policy: JSON.stringify(policy),
+      status: 'ACTIVE',
+    })
+    expect([created.status, created.body.errors]).toEqual([
+      422,
+      [
+        'policy.allowed_upserts.relationships.relationship_types[0].type: `can_read` is a definition of the model of the project, and cannot be stored',
+      ],
+    ])
+  })
+
+  test('is warned about if relationships of the type are stored', async () => {
+    const created = await create('DEFINE (u:User)-[:VIEWER]->(d:Doc) AS { MATCH (u)-[:OWNER]->(d) }')
+    expect([created.status, created.body.warnings]).toEqual([
+      201,
+      [
+        'model: `VIEWER` is also the type of 1 stored relationship, which nothing reads while the model defines the name: rename the definition, or delete them',
+      ],
+    ])
+  })
+})
+
+function asEditor(path: string, body: object): Promise<TestResponse> {
+  const headers = { authorization: `Bearer ${service.token}`, 'x-project-id': service.projectId }
+  return service.send(path, { headers, body })
+}
+
 test('a project has one model', async () => {
   await stored()
   const second = await service.configure('POST', 'models', { project_id: service.projectId, name: 'b', model: READS })
@@ -154,7 +302,9 @@ test('a project has one model', async () => {
 })
 
 test('a faulty model is refused with the place of each fault', async () => {
-  const refused = await create('DEFINE (u:User)-[:a]->(d:Doc) AS {\n  MATCH (u)-[:OWNER]->(d) WHERE NOT (u)-[:a]->(d)\n}')
+  const refused = await create(
+    'DEFINE (u:User)-[:a]->(d:Doc) AS {\n  MATCH (u)-[:OWNER]->(d) WHERE NOT (u)-[:a]->(d)\n}',
+  )
   expect([refused.status, refused.body.errors]).toEqual([
     422,
     [

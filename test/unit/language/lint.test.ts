@@ -497,3 +497,38 @@ describe('an identity that the caller chooses', () => {
     ],
   ])('is not found where a filter ties the subject: %j', (filter) => expect(tied(pattern, [filter])).toBe(true))
 })
+
+describe('with the model of a project', () => {
+  const model = 'DEFINE (p:Person)-[:may_drive]->(c:Car) AS { MATCH (p)-[:OWNS]->(c) }\n'
+  const drive = (cypher: string): string => `subject: Person\nactions: [drive]\nresource: Car\ncypher: ${cypher}\n`
+  const MAY = 'MATCH (subject)-[:may_drive]->(resource)'
+
+  test('a name of a definition is known, and a misspelt one gets it as a suggestion', () => {
+    const file = 'shop/policies/a.policy.yaml'
+    expect(run(['shop/model.gql', model], [file, drive(MAY)])).toEqual([])
+    const [finding] = run(['shop/model.gql', model], [file, drive(MAY.replace('may', 'my'))])
+    expect([finding?.rule, finding?.suggestion]).toEqual(['unknown-relationship-type', 'may_drive'])
+  })
+
+  test('a model holds for the files of its folder', () => {
+    const findings = run(['shop/model.gql', model], ['other/policies/a.policy.yaml', drive(MAY)])
+    expect(findings.map(({ rule, file }) => [rule, file])).toEqual([
+      ['unknown-relationship-type', 'other/policies/a.policy.yaml'],
+    ])
+  })
+
+  test('a fault has its place after the front matter', () => {
+    const text = `---\nname: cars\n---\n${model.replace('MATCH', 'MATH')}`
+    const [finding] = run(['shop/model.gql', text])
+    expect([finding?.rule, finding?.line, finding?.column]).toEqual(['invalid-model', 4, model.indexOf('MATCH') + 1])
+  })
+
+  test('a policy with a definition is not covered by one with another, and covers no other policy', () => {
+    const both = `${model}DEFINE (p:Person)-[:may_lend]->(c:Car) AS { MATCH (p)-[:LENDS]->(c) }\n`
+    const policies = [MAY, MAY.replace('drive', 'lend'), 'MATCH (subject)-[:OWNS]->(resource)'].map(
+      (cypher, i) => [`shop/policies/p${i}.policy.yaml`, drive(cypher)] as const,
+    )
+    const rules = run(['shop/model.gql', both], ...policies).map(({ rule }) => rule)
+    expect(rules).not.toContain('covered-policy')
+  })
+})
