@@ -74,7 +74,7 @@ export const applyRequest = z
 export type ApplyRequest = z.infer<typeof applyRequest>
 type RequestedDocument = Pick<ApplyRequest['documents'][number], 'kind' | 'name' | 'body' | 'references'>
 
-/** The change of one document. */
+/** The action on one document. */
 export const appliedAction = z.enum(['created', 'updated', 'unchanged', 'deleted']).meta({ id: 'AppliedAction' })
 
 /** One document of a request, as it is to be stored. */

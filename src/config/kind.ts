@@ -237,7 +237,7 @@ export interface ConfigKind {
   }
   /** Values that responses contain for members that are not stored. */
   readonly defaults: DocumentFields
-  /** Values that the check stores for members that a create body does not have. */
+  /** What the check stores for members that a create body does not have. */
   readonly storedDefaults: DocumentFields
   /** Members that are JSON texts: texts of equal values mean the same. */
   readonly jsonTexts: readonly string[]
@@ -265,8 +265,8 @@ export interface ConfigKind {
    */
   tombstone?(document: StoredDocument, removed: StoredDocument, reader: ConfigReader): Tombstone | null
   /**
-   * The parts of other documents of the project that would no longer be valid with `after` in the place of `before`, for a kind that others are
-   * compiled with; empty: the change may be stored. Null: no document. `reader` has the other documents as they will be.
+   * Finds other documents of the project that would no longer be valid if `before` became `after`, for a kind that others are compiled with.
+   * Returns an issue for each; empty: the change may be stored. Null: no document. `reader` has the other documents as they will be.
    */
   consequences?(
     reader: ConfigReader,

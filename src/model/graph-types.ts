@@ -242,7 +242,7 @@ export function allows(expression: LabelExpression | null, labels: ReadonlySet<s
     case 'label-or':
       return expression.operands.some((operand) => allows(operand, labels))
     case 'label-not':
-      // What a dynamic label excludes is not known.
+      // The labels that a dynamic label excludes are not known.
       return isDynamic(expression.operand) || !allows(expression.operand, labels)
     case 'label-any':
     case 'label-dynamic':
@@ -259,7 +259,7 @@ function isDynamic(expression: LabelExpression): boolean {
 
 /** The declared types of a project. Never changed. */
 export class GraphTypes {
-  /** What captures do with data that no type allows. `open`: they warn. `closed`: they refuse it. */
+  /** How captures treat data that no type allows. `open`: they warn. `closed`: they refuse it. */
   readonly mode: 'open' | 'closed'
   readonly nodes: readonly NodeTypeDeclaration[]
   readonly relationships: readonly RelationshipTypeDeclaration[]

@@ -12,7 +12,7 @@ import { nameProblem, nodesWith, propertyProblem } from './type-problems.ts'
 export const modelsKind = 'models'
 
 /**
- * What the texts of a project are compiled with: its model, or null if it has none. An error, with the issues of the model, makes each of
+ * The texts of a project are compiled with it: the model of the project, or null for a project without one. An error, with the issues of the model, makes each of
  * these texts fail: without the definitions, a text could mean another thing. One object for each stored revision.
  */
 export type StoredModel = Result<ProjectModel | null, readonly string[]>

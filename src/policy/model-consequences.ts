@@ -1,4 +1,4 @@
-// What a change of a project's model breaks: policies that would no longer compile, and uses of definitions that it removes.
+// Finds the documents that a change of a project's model breaks: policies that would no longer compile, and uses of definitions that it removes.
 import type { ConfigReader } from '../config/kind.ts'
 import { typeNamedIn } from '../engine/definitions/uses.ts'
 import { isJsonObject } from '../kernel/json/json-kind.ts'

@@ -38,7 +38,7 @@ export interface StoredProject {
   readonly layout: GraphLayout
 }
 
-/** Inputs for storing a project. */
+/** The inputs of storing a project. */
 interface StoreProjectOptions {
   readonly clock: Clock
   /** Maximum characters of the document of a policy or a query. */

@@ -1,16 +1,19 @@
 // The JSON schemas of the files of a project folder, for editors: generated from the schemas that read the files.
 import { jsonSchemaOf } from '../../src/config/json-schema.ts'
-import { projectFile } from '../../src/project/file-kinds.ts'
+import { modelFile, projectFile } from '../../src/project/file-kinds.ts'
 import { fileKinds } from '../../src/project/other-file-kinds.ts'
 import { scenarioSchema } from '../../src/scenarios/scenario-schema.ts'
 
 const schemas = [
   { name: 'project', title: 'verdigraph.yaml', schema: projectFile.schema },
-  ...fileKinds.map(({ ending, label, schema }) => ({
-    name: ending.replace(/^\.|\.yaml$/g, ''),
-    title: `Verdigraph ${label}`,
-    schema,
-  })),
+  // The file of a model is no YAML.
+  ...fileKinds
+    .filter((kind) => kind !== modelFile)
+    .map(({ ending, label, schema }) => ({
+      name: ending.replace(/^\.|\.yaml$/g, ''),
+      title: `Verdigraph ${label}`,
+      schema,
+    })),
   { name: 'scenario', title: 'Verdigraph scenario', schema: scenarioSchema },
 ]
 

@@ -1,5 +1,5 @@
-// Prints a model: each definition with its head on one line and its body as Cypher is printed. What stands between definitions, such as
-// comments, keeps its text.
+// Prints a model: each definition with its head on one line and its body as Cypher is printed. Declared types and the
+// comments between definitions keep their text.
 import type { DefinitionText } from '../../../grammar/ast.ts'
 import type { Diagnostic } from '../../../grammar/diagnostic.ts'
 import { parseModel } from '../../../grammar/index.ts'

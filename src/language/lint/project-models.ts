@@ -28,14 +28,14 @@ export class ProjectModels {
     this.find = find
   }
 
-  /** The model with which a file is compiled; null: there is none, or it does not compile. */
+  /** The model with which a file is compiled; null: the project has no model, or one that does not compile. */
   of(file: string): ProjectModel | null {
     const document = this.find(file)
     const compiled = document === null ? null : this.compile(document)
     return compiled?.ok ? compiled.value : null
   }
 
-  /** What is wrong with a model. */
+  /** The errors of a model. */
   faultsOf(document: LanguageDocument): readonly RawFinding[] {
     const start = modelStart(document.text)
     const compiled = this.compile(document)

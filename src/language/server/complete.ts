@@ -9,7 +9,7 @@ import { aggregateNames } from '../../engine/value/aggregate-signatures.ts'
 import { functionNames } from '../../engine/value/functions/function-table.ts'
 import { type DataNames, ownFields } from '../lint/data-names.ts'
 
-/** What a completion stands for. */
+/** The kind of a completion. */
 export type CompletionKind =
   | 'label'
   | 'relationship-type'

@@ -1,4 +1,4 @@
-// What an editor shows at a place of a Cypher text: the name at the place, and the plan of the condition.
+// The text that an editor shows at a place of Cypher: the name at the place, and the plan of the condition.
 import { compileConditionRows } from '../../engine/condition-rows.ts'
 import { compileCondition } from '../../engine/conditions.ts'
 import { usesIn } from '../../engine/definitions/uses.ts'

@@ -21,7 +21,7 @@ import { isModelFile, type LanguageDocument, type PolicySource, readPolicies } f
 import { type CompletionKind, completionsAt, namesDefinedIn } from './complete.ts'
 import { definitionHover, hoverAt } from './hover.ts'
 
-/** What the server needs of its environment. */
+/** The environment of the server. */
 interface LanguageServerDeps {
   readonly version: string
   /** Reads the policy files of the folders that the editor has opened; `file` is a URI. */
