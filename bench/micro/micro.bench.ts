@@ -6,8 +6,9 @@ import { compileCondition } from '../../src/engine/conditions.ts'
 import { compileRowsQuery, type QueryResult } from '../../src/engine/rows-query.ts'
 import type { GraphStore } from '../../src/engine/store.ts'
 import type { Value } from '../../src/engine/value/value.ts'
-import { aggregateExamples, functionExamples } from '../../test/language-reference/examples.ts'
+import { aggregateExamples } from '../../test/language-reference/examples.ts'
 import { sampleGraph } from '../../test/language-reference/forms.ts'
+import { functionSamples } from '../../test/support/function-samples.ts'
 import { readGraph } from '../../test/support/graph-notation.ts'
 import { storeGraph } from '../../test/support/store-engine.ts'
 import { openLoaded } from '../engine/load-graph.ts'
@@ -59,8 +60,8 @@ async function functions(options: BenchOptions): Promise<void> {
     const run = prepared(stored.environment, items)
     const each = (expression: string): (() => unknown) =>
       run(`MATCH p = (n:Vip)-[r:OWNS]->(m) RETURN size([x IN $items | [${expression}]]) AS v`)
-    const ofFunctions = Object.entries(functionExamples).map(
-      ([name, example]): Task => ['function', name, each(example)],
+    const ofFunctions = Object.entries(functionSamples).map(
+      ([name, { example }]): Task => ['function', name, each(example)],
     )
     report(options, [['function', BASELINE, each('x')], ...ofFunctions], EVALUATIONS)
     const aggregated = (expression: string): (() => unknown) => run(`UNWIND $items AS x RETURN ${expression} AS v`)

@@ -7,8 +7,9 @@ import { dialects } from '../../src/engine/bind/dialect.ts'
 import { aggregateNames } from '../../src/engine/value/aggregate-signatures.ts'
 import { type CypherFunction, functionAliases } from '../../src/engine/value/functions/function.ts'
 import { findFunction, functionNames } from '../../src/engine/value/functions/function-table.ts'
+import { functionSamples } from '../support/function-samples.ts'
 import { readBaseline } from '../tck/baseline.ts'
-import { aggregateExamples, functionExamples } from './examples.ts'
+import { aggregateExamples } from './examples.ts'
 import { clauses, expressions, type LanguageForm, limits, operators, patterns, refused, sampleGraph } from './forms.ts'
 import { Examples, refusalOf, type Shown } from './run-example.ts'
 
@@ -114,11 +115,11 @@ function limitTable(): string {
 function functionTable(examples: Examples): string {
   const rows = functionNames().map((name) => {
     const entry = findFunction(name)!
-    const example = functionExamples[name]
-    if (example === undefined) throw new Error(`${name}() has no example in examples.ts`)
+    const { example } = functionSamples[name] ?? {}
+    if (example === undefined) throw new Error(`${name}() has no record in test/support/function-samples.ts`)
     return [signature(entry), ...columns(example, examples.expression(example), testOfFunction(name))]
   })
-  refuseStrangers(Object.keys(functionExamples), functionNames())
+  refuseStrangers(Object.keys(functionSamples), functionNames())
   return table(['function', 'example', 'gives', 'dialects', 'test'], rows)
 }
 

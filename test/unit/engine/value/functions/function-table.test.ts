@@ -5,6 +5,7 @@ import type { Value } from '../../../../../src/engine/value/value.ts'
 import { Float } from '../../../../../src/kernel/float.ts'
 import { show } from '../../../../generate/any-value.ts'
 import { evaluate, refusalsOf } from '../../../../support/evaluate-expression.ts'
+import { functionSamples } from '../../../../support/function-samples.ts'
 
 const f = (value: number): Float => new Float(value)
 
@@ -214,6 +215,10 @@ describe('the function table', () => {
     expect(findFunction('TOUPPER')?.name).toBe('toUpper')
     for (const name of ['constructor', '__proto__', 'hasOwnProperty', 'eval'])
       expect(findFunction(name)).toBe(undefined)
+  })
+
+  it('has a record for the reference and for the test of charged work for each function, and no other', () => {
+    expect(Object.keys(functionSamples).sort()).toEqual([...functionNames()].sort())
   })
 
   it('propagates null through every function that does not handle it itself', () => {
