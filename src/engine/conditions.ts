@@ -1,6 +1,7 @@
 // The service's entry point for policy conditions: a text that binds `subject` and `resource` is compiled once, then used for
 // checks, for searches in both directions, and for explanations.
 import type { Diagnostic } from '../../grammar/diagnostic.ts'
+import { assert } from '../kernel/assert.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { BoundQuery, GraphReference, NamedSymbol } from './bind/bound.ts'
 import type { Definitions } from './bind/definitions.ts'
@@ -103,6 +104,14 @@ export function compileCondition(
   return diagnostics.length > 0 ? err(diagnostics) : ok(new CompiledPolicyCondition(bound, input, options))
 }
 
+/** The query over the definitions as their text has them, which an explanation shows. */
+function asWritten(query: BoundQuery, { text, dialect, definitions }: ConditionInput): BoundQuery {
+  if (!query.usesDefinitions || definitions === undefined) return query
+  const compiled = compileText(text, dialect, 'condition', definitions.written)
+  assert(compiled.ok, 'a text that was compiled before has no fault')
+  return compiled.value.bound
+}
+
 function rejectExternalProperty(property: string): never {
   const message = `external properties cannot be used in data-residency policies: \`${property}\``
   throw new ExecutionError('external', message, property)
@@ -141,7 +150,7 @@ class CompiledPolicyCondition implements PolicyCondition {
       )
     const check: AccessQuery = { fixed: ['subject', 'resource'], returns: 'exists', types }
     const refusesExternal = dialects[input.dialect].externalProperties === 'refused'
-    this.makeTracer = () => new DecisionTracer(query, check, options, input.text)
+    this.makeTracer = () => new DecisionTracer(asWritten(query, input), check, options, input.text)
     this.queries = {
       check: new PreparedQuery(query, check, options, {
         onUnknownProperty: refusesExternal ? rejectExternalProperty : null,

@@ -2,6 +2,7 @@
 // still had rows, and the step that left none.
 import { assertNever } from '../kernel/assert.ts'
 import type { BoundQuery, Slot } from './bind/bound.ts'
+import type { DefinitionTables, Derivation, DerivedPair } from './definitions/tables.ts'
 import type { ExecutionContext } from './exec/execution-context.ts'
 import { Profiler } from './exec/profiler.ts'
 import { type FailedComparison, failedComparisons } from './failed-comparisons.ts'
@@ -36,11 +37,42 @@ export interface MatchedRelationship {
   readonly target: ElementKey
 }
 
+/** A relationship that a definition derives. */
+export interface DerivedRelationship {
+  /** The name of the definition. */
+  readonly type: string
+  readonly source: ElementKey
+  readonly target: ElementKey
+}
+
+/** A derived relationship with what it stands on. */
+export interface ExplainedDerivation extends DerivedRelationship {
+  /** The number of the alternative of the definition that has a row for it, from 1. */
+  readonly alternative: number
+  /** The stored relationships of this row. */
+  readonly relationships: readonly MatchedRelationship[]
+  /** The derived relationships of this row. They have entries of their own, later in the list. */
+  readonly derived: readonly DerivedRelationship[]
+}
+
 /** The elements of one match, each once. */
 export interface MatchedPattern {
   readonly nodes: readonly MatchedNode[]
   readonly relationships: readonly MatchedRelationship[]
+  /** The derived relationships of the match and all that they stand on, each once, at most DERIVATIONS_MAX. */
+  readonly derived: readonly ExplainedDerivation[]
 }
+
+/** How far one alternative of a definition came for a pair that it does not derive. */
+export interface MissedAlternative {
+  /** The number of the alternative in the definition, from 1. */
+  readonly alternative: number
+  readonly reached: { readonly step: string; readonly rows: number; readonly sample: MatchedPattern } | null
+  readonly stopped: { readonly step: string; readonly says: string; readonly comparisons: readonly FailedComparison[] }
+}
+
+/** Derived relationships of one explanation: more than people read, and a chain of folders is far shorter. */
+const DERIVATIONS_MAX = 100
 
 /** A decision with the reason for it. */
 export interface DecisionTrace {
@@ -61,6 +93,8 @@ export interface DecisionTrace {
       readonly found: MatchedPattern | null
       /** For predicates: the comparisons that are not true for `reached.sample`, with their values. */
       readonly comparisons: readonly FailedComparison[]
+      /** For a step over a definition: each of its alternatives. */
+      readonly alternatives: readonly MissedAlternative[]
     }
   } | null
   /** The plan with the rows and the store reads of each operator. */
@@ -100,16 +134,29 @@ export class DecisionTracer {
    */
   trace(context: QueryContext, externalIds: readonly string[]): DecisionTrace {
     const profiler = new Profiler()
-    const { plan, execution } = this.preparedQuery.openProfiled(context, externalIds, profiler)
+    const { plan, execution, tables } = this.preparedQuery.openProfiled(context, externalIds, profiler)
     const decision = execution?.root.next(execution.run) ?? false
     const graphs = execution?.run.graphs ?? [context.snapshot]
     return {
       decision,
       unknown: this.unknownNodes(graphs, externalIds),
-      matched: decision && execution ? matchedElements(plan, execution.run.frame, graphs, profiler) : null,
-      nearestMiss: decision || !execution ? null : this.written.inMiss(nearestMiss(plan, profiler, execution.run)),
+      matched:
+        decision && execution ? matchedElements(plan, execution.run.frame, execution.run, profiler, tables) : null,
+      nearestMiss: decision || !execution ? null : this.missOf(plan, profiler, execution.run, tables),
       profile: this.written.inProfile(profileOf(describe(plan), profiler)),
     }
+  }
+
+  private missOf(
+    plan: Plan,
+    profiler: Profiler,
+    run: ExecutionContext,
+    tables: DefinitionTables | null,
+  ): DecisionTrace['nearestMiss'] {
+    const { at, miss } = nearestMiss(plan, profiler, run, tables)
+    const written = this.written.inMiss(miss)
+    if (written === null || tables === null) return written
+    return { ...written, stopped: { ...written.stopped, alternatives: missedAlternatives(at, run, tables) } }
   }
 
   /** A node is known if any graph of the condition has it. */
@@ -187,20 +234,78 @@ class AnonymousElements {
   }
 }
 
-function nearestMiss(plan: Plan, profiler: Profiler, run: ExecutionContext): DecisionTrace['nearestMiss'] {
-  const { graphs } = run
+type Miss = NonNullable<DecisionTrace['nearestMiss']>
+
+/** The step that removed all rows, and the last row before it; null if no step had one. */
+interface BlockedAt {
+  readonly blocking: Plan
+  readonly row: readonly unknown[] | null
+}
+
+function nearestMiss(
+  plan: Plan,
+  profiler: Profiler,
+  run: ExecutionContext,
+  tables: DefinitionTables | null,
+): { readonly at: BlockedAt; readonly miss: Miss } {
   // `First` only passes a row on, so the blocking step is at least one operator below the root.
   let blocking = plan
+  const stopped = { comparisons: [] as readonly FailedComparison[], alternatives: [] }
   for (let at: Plan | null = plan; at; at = sourceOfRows(at, profiler)) {
     const { rows, lastRow } = profiler.profileOf(at)
     if (rows > 0 && lastRow) {
-      const reached = { step: describeStep(at), rows, sample: matchedElements(at, lastRow, graphs, profiler) }
+      const reached = { step: describeStep(at), rows, sample: matchedElements(at, lastRow, run, profiler, tables) }
       const comparisons = blocking.op === 'Filter' ? failedComparisons(blocking.predicates, lastRow, run) : []
-      return { reached, stopped: { ...blockingStep(blocking, profiler, graphs), comparisons } }
+      const step = blockingStep(blocking, profiler, run, tables)
+      return { at: { blocking, row: lastRow }, miss: { reached, stopped: { ...stopped, ...step, comparisons } } }
     }
     blocking = at
   }
-  return { reached: null, stopped: { ...blockingStep(blocking, profiler, graphs), comparisons: [] } }
+  const step = blockingStep(blocking, profiler, run, tables)
+  return { at: { blocking, row: null }, miss: { reached: null, stopped: { ...stopped, ...step } } }
+}
+
+/** How far each alternative came, if the step is one over a definition. */
+function missedAlternatives(
+  { blocking, row }: BlockedAt,
+  run: ExecutionContext,
+  tables: DefinitionTables,
+): readonly MissedAlternative[] {
+  if (blocking.op !== 'DerivedExpand' || row === null) return []
+  const { from, to, into, direction, derived } = blocking
+  const near = row[from.index] as NodeId
+  const far = into ? (row[to.index] as NodeId) : 0
+  if (near === 0 || (into && far === 0)) return []
+  const ends = direction === 'out' ? { source: near, target: far } : { source: far, target: near }
+  const missed: MissedAlternative[] = []
+  tables.profileAlternatives(
+    derived,
+    run,
+    run.graphs[from.graph]!,
+    ends,
+    ({ alternative, plan, run: own }, profiler) => {
+      const { reached, stopped } = nearestMiss(plan, profiler, own, tables).miss
+      const { step, says, comparisons } = stopped
+      missed.push({
+        alternative,
+        reached: reached && { ...reached, step: withoutNames(reached.step) },
+        stopped: {
+          step: withoutNames(step),
+          says: withoutNames(says),
+          comparisons: comparisons.map(({ text, values }) => ({
+            text: withoutNames(text),
+            values: values.map((value) => ({ ...value, text: withoutNames(value.text) })),
+          })),
+        },
+      })
+    },
+  )
+  return missed
+}
+
+/** The text of a definition is not at hand: an element without a name is shown without one. */
+function withoutNames(text: string): string {
+  return text.replace(/\banon_\d+\b/g, '')
 }
 
 function describeStep(plan: Plan): string {
@@ -208,15 +313,20 @@ function describeStep(plan: Plan): string {
   return `${operator} ${detail}`.trimEnd()
 }
 
-type BlockingStep = Omit<NonNullable<DecisionTrace['nearestMiss']>['stopped'], 'comparisons'>
+type BlockingStep = Omit<Miss['stopped'], 'comparisons' | 'alternatives'>
 
-function blockingStep(plan: Plan, profiler: Profiler, graphs: readonly Snapshot[]): BlockingStep {
+function blockingStep(
+  plan: Plan,
+  profiler: Profiler,
+  run: ExecutionContext,
+  tables: DefinitionTables | null,
+): BlockingStep {
   const step = describeStep(plan)
   if (plan.op !== 'SemiApply') return { step, rows: 0, says: blockedText(plan), found: null }
   const pattern = describePattern(plan.inner)
   if (!plan.negated) return { step, rows: 0, says: `no match for the pattern: ${pattern}`, found: null }
   const { lastRow } = profiler.profileOf(plan.inner)
-  const found = lastRow ? matchedElements(plan.inner, lastRow, graphs, profiler) : null
+  const found = lastRow ? matchedElements(plan.inner, lastRow, run, profiler, tables) : null
   return { step, rows: 0, says: `the excluded pattern matches: ${pattern}`, found }
 }
 
@@ -279,12 +389,77 @@ function stepsWithRows(plan: Plan, profiler: Profiler): number {
 function matchedElements(
   plan: Plan,
   frame: readonly unknown[],
-  graphs: readonly Snapshot[],
+  run: ExecutionContext,
   profiler: Profiler,
+  tables: DefinitionTables | null,
 ): MatchedPattern {
+  const { graphs } = run
   const collector: MatchCollector = { nodes: new Map(), relationships: new Map() }
   collectMatched(plan, frame, graphs, profiler, collector)
-  return { nodes: [...collector.nodes.values()], relationships: [...collector.relationships.values()] }
+  return {
+    nodes: [...collector.nodes.values()],
+    relationships: [...collector.relationships.values()],
+    derived: tables === null ? [] : derivationsOf(plan, frame, run, tables),
+  }
+}
+
+/** The derived relationships of a row, and all that they stand on, breadth-first. */
+function derivationsOf(
+  plan: Plan,
+  frame: readonly unknown[],
+  run: ExecutionContext,
+  { derivations }: DefinitionTables,
+): readonly ExplainedDerivation[] {
+  const found = new Map<Derivation, ExplainedDerivation>()
+  let level = readablePairs(plan, frame, run.graphs)
+  while (level.length > 0) {
+    const next: PairInGraph[] = []
+    for (const { snapshot, pair } of level) {
+      const derivation = derivations?.get(snapshot, pair)
+      if (derivation === undefined || found.has(derivation)) continue
+      if (found.size === DERIVATIONS_MAX) return [...found.values()]
+      const { alternative, plan: own, frame: row, resumedWith } = derivation
+      run.budget.chargeSteps(1 + row.length)
+      const collector: MatchCollector = { nodes: new Map(), relationships: new Map() }
+      collectMatched(own, row, [snapshot], new Profiler(), collector)
+      const pairs = readablePairs(own, row, [snapshot])
+      const standsOn = eachOnce(resumedWith === null ? pairs : [{ snapshot, pair: resumedWith }, ...pairs])
+      found.set(derivation, {
+        ...derivedRelationship(pair, snapshot),
+        alternative,
+        relationships: [...collector.relationships.values()].map((one) => ({ ...one, variable: null })),
+        derived: standsOn.map((one) => derivedRelationship(one.pair, snapshot)),
+      })
+      next.push(...standsOn)
+    }
+    level = next
+  }
+  return [...found.values()]
+}
+
+function eachOnce(pairs: readonly PairInGraph[]): readonly PairInGraph[] {
+  return [...new Map(pairs.map((one) => [`${one.pair.source} ${one.pair.target} ${one.pair.name}`, one])).values()]
+}
+
+interface PairInGraph {
+  readonly snapshot: Snapshot
+  readonly pair: DerivedPair
+}
+
+/** The pairs of the steps over definitions that produced a row. */
+function readablePairs(plan: Plan, frame: readonly unknown[], graphs: readonly Snapshot[]): readonly PairInGraph[] {
+  const before = descriptorOf(plan)
+    .readableInputs(plan)
+    .flatMap((input) => readablePairs(input, frame, graphs))
+  if (plan.op !== 'DerivedExpand') return before
+  const { name, from, to, direction } = plan
+  const [near, far] = [frame[from.index], frame[to.index]] as [NodeId, NodeId]
+  const [source, target] = direction === 'out' ? [near, far] : [far, near]
+  return [...before, { snapshot: graphs[from.graph]!, pair: { name, source, target } }]
+}
+
+function derivedRelationship({ name, source, target }: DerivedPair, snapshot: Snapshot): DerivedRelationship {
+  return { type: name, source: elementKeyOf(snapshot, source), target: elementKeyOf(snapshot, target) }
 }
 
 /** Matched elements by graph and id. */

@@ -172,7 +172,7 @@ export class PlannedQuery {
    * location parameter is missing or is no string, or if planning reaches the time limit, and LaneRequiredError if the query
    * is too large to be planned on the event loop.
    */
-  prepare(context: QueryContext): Execution {
+  prepare(context: QueryContext): Execution & { readonly plan: Plan } {
     const graphs = this.query.graphs.length === 1 ? null : this.locate(context)
     let compiled = this.compiledFor(context.snapshot, graphs)
     if (!compiled || this.isStale(compiled, context.snapshot, graphs)) {

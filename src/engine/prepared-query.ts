@@ -9,7 +9,7 @@ import { bindQuery, type QueryForm } from './bind/bind-query.ts'
 import type { BoundQuery, GraphReference } from './bind/bound.ts'
 import { type Definitions, noDefinitions } from './bind/definitions.ts'
 import { type DialectName, dialects } from './bind/dialect.ts'
-import { DefinitionProgram } from './definitions/tables.ts'
+import { DefinitionProgram, type DefinitionTables, Derivations } from './definitions/tables.ts'
 import type { Profiler } from './exec/profiler.ts'
 import { assumedCounts, type GraphCounts } from './plan/expand-order.ts'
 import { describe, explain, type PlanNode } from './plan/explain.ts'
@@ -241,15 +241,19 @@ export class PreparedQuery {
     return describe(this.planned.plan(counts).plan)
   }
 
-  /** Starts a run that a profiler observes. `execution` is null if a fixed node does not exist. */
+  /**
+   * Starts a run that a profiler observes. `execution` is null if a fixed node does not exist, and `tables` if no definition needs one;
+   * they collect how pairs are derived.
+   */
   openProfiled(
     context: QueryContext,
     externalIds: readonly string[],
     profiler: Profiler,
-  ): { readonly plan: Plan; readonly execution: Execution | null } {
+  ): { readonly plan: Plan; readonly execution: Execution | null; readonly tables: DefinitionTables | null } {
     includeFetches(context)
-    const prepared = this.planned.prepareProfiled(this.withTables(context), profiler)
-    return { plan: prepared.plan, execution: this.openWithFixedNodes(prepared, context, externalIds) }
+    const tables = this.program?.open(context, new Derivations()) ?? null
+    const prepared = this.planned.prepareProfiled(tables === null ? context : { ...context, derived: tables }, profiler)
+    return { plan: prepared.plan, execution: this.openWithFixedNodes(prepared, context, externalIds), tables }
   }
 
   private open(

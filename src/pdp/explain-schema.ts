@@ -11,15 +11,37 @@ const entityName = z
 
 const variable = z.string().nullable()
 
+const matchedRelationship = z
+  .object({ variable, type: z.string(), source: entityName, target: entityName })
+  .meta({ id: 'MatchedRelationship' })
+
+const derivedRelationship = z
+  .object({ type: z.string(), source: entityName, target: entityName })
+  .meta({ id: 'DerivedRelationship' })
+
+const explainedDerivation = z
+  .object({
+    ...derivedRelationship.shape,
+    alternative: z.int().describe('the number of the alternative of the definition, from 1'),
+    relationships: z.array(matchedRelationship).describe('the stored relationships on which it stands'),
+    derived: z
+      .array(derivedRelationship)
+      .describe('the derived relationships on which it stands; their entries are later in the list'),
+  })
+  .meta({
+    id: 'ExplainedDerivation',
+    description: 'A relationship that a definition of the model derives, and what it stands on.',
+  })
+
 /** Elements that a pattern matched. */
 export const matchedElements = z
   .object({
     nodes: z.array(z.object({ ...entityName.shape, variable }).meta({ id: 'MatchedNode' })),
-    relationships: z.array(
-      z
-        .object({ variable, type: z.string(), source: entityName, target: entityName })
-        .meta({ id: 'MatchedRelationship' }),
-    ),
+    relationships: z.array(matchedRelationship),
+    derived: z
+      .array(explainedDerivation)
+      .optional()
+      .describe('the derived relationships of the match and all that they stand on, each once, at most 100'),
   })
   .meta({ id: 'MatchedElements' })
 
@@ -34,19 +56,33 @@ const failedComparison = z
       'A comparison that is not true, with the values of its properties and parameters: `***` unless `parameter_mask` shows the name, null for an absent value.',
   })
 
+const reachedStep = z
+  .object({ step: z.string(), rows: z.int(), sample: matchedElements })
+  .meta({ id: 'ReachedStep' })
+  .nullable()
+  .describe('the last step that had rows, and one of these rows')
+
+const stopped = { step: z.string(), says: z.string(), comparisons: z.array(failedComparison).optional() }
+
+const missedAlternative = z
+  .object({
+    alternative: z.int().describe('the number of the alternative of the definition, from 1'),
+    reached: reachedStep,
+    stopped: z.object(stopped).meta({ id: 'StoppedAlternative' }),
+  })
+  .meta({ id: 'MissedAlternative', description: 'How far one alternative of a definition came.' })
+
 const nearestMiss = z
   .object({
-    reached: z
-      .object({ step: z.string(), rows: z.int(), sample: matchedElements })
-      .meta({ id: 'ReachedStep' })
-      .nullable()
-      .describe('the last step that had rows, and one of these rows'),
+    reached: reachedStep,
     stopped: z
       .object({
-        step: z.string(),
-        says: z.string(),
+        ...stopped,
         found: matchedElements.optional(),
-        comparisons: z.array(failedComparison).optional(),
+        alternatives: z
+          .array(missedAlternative)
+          .optional()
+          .describe('for a step over a definition: how far each of its alternatives came'),
       })
       .meta({ id: 'StoppedStep' })
       .describe(

@@ -191,19 +191,41 @@ function details(
   }
 }
 
-function missOf({ reached, stopped }: NonNullable<DecisionTrace['nearestMiss']>, mask: ParameterMask): NearestMiss {
-  const { step, says, found, comparisons } = stopped
+type Miss = NonNullable<DecisionTrace['nearestMiss']>
+
+function missOf({ reached, stopped }: Miss, mask: ParameterMask): NearestMiss {
+  const { found, alternatives } = stopped
   return {
-    reached:
-      reached === null
-        ? null
-        : { step: escapeInvisible(reached.step), rows: reached.rows, sample: elementsOf(reached.sample) },
+    reached: reachedOf(reached),
     stopped: {
-      step: escapeInvisible(step),
-      says: escapeInvisible(says),
+      ...stoppedOf(stopped, mask),
       ...(found === null ? {} : { found: elementsOf(found) }),
-      ...(comparisons.length === 0 ? {} : { comparisons: comparisons.map((one) => comparisonOf(one, mask)) }),
+      ...(alternatives.length === 0
+        ? {}
+        : {
+            alternatives: alternatives.map((one) => ({
+              alternative: one.alternative,
+              reached: reachedOf(one.reached),
+              stopped: stoppedOf(one.stopped, mask),
+            })),
+          }),
     },
+  }
+}
+
+function reachedOf(reached: Miss['reached']): NearestMiss['reached'] {
+  if (reached === null) return null
+  return { step: escapeInvisible(reached.step), rows: reached.rows, sample: elementsOf(reached.sample) }
+}
+
+function stoppedOf(
+  { step, says, comparisons }: Pick<Miss['stopped'], 'step' | 'says' | 'comparisons'>,
+  mask: ParameterMask,
+): Pick<NearestMiss['stopped'], 'step' | 'says' | 'comparisons'> {
+  return {
+    step: escapeInvisible(step),
+    says: escapeInvisible(says),
+    ...(comparisons.length === 0 ? {} : { comparisons: comparisons.map((one) => comparisonOf(one, mask)) }),
   }
 }
 
@@ -225,20 +247,35 @@ function comparisonOf({ text, values }: FailedComparison, mask: ParameterMask): 
 }
 
 /** Returns the elements of a match as an answer has them. */
-export function elementsOf({ nodes, relationships }: MatchedPattern): MatchedElements {
-  const entity = ({ type, externalId }: { type: string | null; externalId: string | null }): EntityName => ({
-    type,
-    id: externalId,
-  })
+export function elementsOf({ nodes, relationships, derived }: MatchedPattern): MatchedElements {
   return {
-    nodes: nodes.map((node) => ({ ...entity(node), variable: node.variable })),
-    relationships: relationships.map(({ variable, type, source, target }) => ({
-      variable,
-      type,
-      source: entity(source),
-      target: entity(target),
-    })),
+    nodes: nodes.map((node) => ({ ...entityOf(node), variable: node.variable })),
+    relationships: relationships.map(relationshipOf),
+    ...(derived.length === 0
+      ? {}
+      : {
+          derived: derived.map((one) => ({
+            ...derivedOf(one),
+            alternative: one.alternative,
+            relationships: one.relationships.map(relationshipOf),
+            derived: one.derived.map(derivedOf),
+          })),
+        }),
   }
+}
+
+type Matched = MatchedPattern['relationships'][number]
+
+function relationshipOf({ variable, type, source, target }: Matched): MatchedElements['relationships'][number] {
+  return { variable, type, source: entityOf(source), target: entityOf(target) }
+}
+
+function derivedOf({ type, source, target }: Omit<Matched, 'variable'>) {
+  return { type, source: entityOf(source), target: entityOf(target) }
+}
+
+function entityOf({ type, externalId }: { type: string | null; externalId: string | null }): EntityName {
+  return { type, id: externalId }
 }
 
 function stepOf({ operator, detail, rows, reads, timeMs, children }: ProfileNode): PlanStep {

@@ -40,12 +40,17 @@ export interface Definitions {
   get(name: string): Definition | undefined
   /** The definitions of these names, and all that they use with a table, each with its alternatives bound. */
   tabled(names: Iterable<string>): readonly TabledDefinition[]
+  /** The same definitions, each evaluated with a table of its alternatives as the text has them: an explanation shows these. */
+  readonly written: Definitions
   /** The query with the definitions that its repeated steps need. */
   forQuery(query: Query, dialect: Dialect): QueryDefinitions
 }
 
 /** Without definitions, every relationship type is stored. */
 export const noDefinitions: Definitions = {
+  get written() {
+    return noDefinitions
+  },
   has: () => false,
   get: () => undefined,
   tabled: () => [],

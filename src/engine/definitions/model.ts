@@ -3,6 +3,7 @@
 import type { DefinitionText, Query, Span } from '../../../grammar/ast.ts'
 import type { Diagnostic } from '../../../grammar/diagnostic.ts'
 import { parseModel } from '../../../grammar/index.ts'
+import { assert } from '../../kernel/assert.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
 import { bindBranch } from '../bind/bind-query.ts'
 import type { TabledBranch, TabledDefinition } from '../bind/bound.ts'
@@ -170,19 +171,30 @@ function pathBetween(from: string, to: string, entries: ModelEntries): readonly 
   return [from, to]
 }
 
+/** `written`: each definition has a table and its alternatives are those of the text, as explanations show them. */
+type ModelForm = 'fast' | 'written'
+
 /** The definitions of one model, or those that the repeated steps of one query add to a model. */
 export class CompiledModel implements Definitions {
   private readonly definitions = new Map<string, Definition>()
   private readonly texts: ModelEntries
   private readonly components: ReadonlyMap<string, number>
   private readonly model: CompiledModel | null
+  private readonly form: ModelForm
   private readonly bound = new Map<string, TabledDefinition>()
+  private asWritten: CompiledModel | null = null
 
   /** Use `compileModel`. `model`: the definitions that these ones can use besides each other. */
-  constructor(texts: ModelEntries, components: ReadonlyMap<string, number>, model: CompiledModel | null) {
+  constructor(
+    texts: ModelEntries,
+    components: ReadonlyMap<string, number>,
+    model: CompiledModel | null,
+    form: ModelForm = 'fast',
+  ) {
     this.texts = texts
     this.components = components
     this.model = model
+    this.form = form
     const isDerived = (type: string): boolean => texts.has(type) || (model?.has(type) ?? false)
     const sizes = new Map<number, number>()
     for (const component of components.values()) sizes.set(component, (sizes.get(component) ?? 0) + 1)
@@ -190,12 +202,16 @@ export class CompiledModel implements Definitions {
       const isAlone = sizes.get(components.get(name)!) === 1
       const usesItself = uses.some(({ type }) => type.name === name)
       const branches = branchesOf(definition, added?.needs)
+      if (form === 'written') {
+        this.definitions.set(name, { name, branches, isTabled: true, step: added?.step ?? null })
+        continue
+      }
       // A definition that is repeated comes before the repetition.
       const repeated = added?.closureOf == null ? undefined : this.get(added.closureOf)
       let walks: Definition['branches'] | null = null
       if (repeated?.isTabled === false) walks = closureWithoutRecursion(definition.name, repeated.branches, isDerived)
       else if (isAlone && usesItself) walks = withoutLinearRecursion(definition, branches, isDerived)
-      const isTabled = walks === null && (added !== null || usesItself || !isAlone)
+      const isTabled = added?.isTabled === true || (walks === null && (usesItself || !isAlone))
       this.definitions.set(name, { name, branches: walks ?? branches, isTabled, step: added?.step ?? null })
     }
   }
@@ -250,7 +266,7 @@ export class CompiledModel implements Definitions {
     if (added.length === 0) return { query: rewritten, definitions: this, symbols: [], diagnostics }
     const texts = entriesOf([], added)
     const components = new Map([...componentsOf(texts)].map(([name, at]) => [name, this.components.size + at]))
-    const definitions = new CompiledModel(texts, components, this)
+    const definitions = new CompiledModel(texts, components, this, this.form)
     // Tables hold the answer to a question once, so it must be the same each time.
     const faults = definitions.bindAll({ ...dialect, allowsImpure: false }).map(inRepetition)
     return {
@@ -259,6 +275,17 @@ export class CompiledModel implements Definitions {
       symbols: [...definitions.bound.values()].flatMap(({ branches }) => branches.flatMap(({ symbols }) => symbols)),
       diagnostics: [...diagnostics, ...faults],
     }
+  }
+
+  get written(): Definitions {
+    if (this.form === 'written') return this
+    if (this.asWritten === null) {
+      const { texts, components } = this
+      this.asWritten = new CompiledModel(texts, components, this.model, 'written')
+      const faults = this.asWritten.bindAll(dialects.definition)
+      assert(faults.length === 0, 'a compiled model has no fault')
+    }
+    return this.asWritten
   }
 
   /** Binds every alternative. Returns what is wrong with them. */

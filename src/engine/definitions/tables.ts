@@ -7,6 +7,7 @@ import type { BoundClause, BoundDerived, Slot, TabledBranch, TabledDefinition } 
 import { slotsDeclaredBy } from '../bind/expression-tree.ts'
 import type { DerivedPairs, ExecutionContext } from '../exec/execution-context.ts'
 import { OrderedNodeSet } from '../exec/node-set.ts'
+import { Profiler } from '../exec/profiler.ts'
 import type { Plan } from '../plan/operators.ts'
 import {
   type EngineOptions,
@@ -94,6 +95,7 @@ function withoutStep(clauses: readonly BoundClause[], { clause, step }: Occurren
 }
 
 interface ProgramDefinition {
+  readonly name: string
   readonly component: number
   readonly branches: readonly ProgramBranch[]
 }
@@ -106,15 +108,60 @@ export class DefinitionProgram {
     this.definitions = new Map(
       tabled.map(({ name, component, branches }) => [
         name,
-        { component, branches: branches.map((branch) => new ProgramBranch(branch, options, basis)) },
+        { name, component, branches: branches.map((branch) => new ProgramBranch(branch, options, basis)) },
       ]),
     )
   }
 
-  /** Empty tables for one execution. */
-  open(context: QueryContext): DerivedPairs {
-    return new DefinitionTables(this.definitions, context)
+  /** Empty tables for one execution. `derivations`: collects how each pair was first found; null: that is not needed. */
+  open(context: QueryContext, derivations: Derivations | null = null): DefinitionTables {
+    return new DefinitionTables(this.definitions, context, derivations)
   }
+}
+
+/** A pair of a definition. */
+export interface DerivedPair {
+  readonly name: string
+  readonly source: NodeId
+  readonly target: NodeId
+}
+
+/** How a pair was first found: the row of an alternative. All pairs that it stands on were found before. */
+export interface Derivation extends DerivedPair {
+  readonly snapshot: Snapshot
+  /** The number of the alternative in the text, from 1. */
+  readonly alternative: number
+  readonly plan: Plan
+  readonly frame: readonly unknown[]
+  /** The pair with which the alternative was resumed, which is no step of the plan; null if it ran from the beginning. */
+  readonly resumedWith: DerivedPair | null
+}
+
+/** The first derivations of pairs, for an explanation. */
+export class Derivations {
+  private readonly bySnapshot = new Map<Snapshot, Map<string, Derivation>>()
+
+  /** Keeps the derivation if the pair has none yet. */
+  add(derivation: Derivation): void {
+    const known = entryOf(this.bySnapshot, derivation.snapshot, () => new Map<string, Derivation>())
+    const key = keyOf(derivation)
+    if (!known.has(key)) known.set(key, derivation)
+  }
+
+  get(snapshot: Snapshot, pair: DerivedPair): Derivation | undefined {
+    return this.bySnapshot.get(snapshot)?.get(keyOf(pair))
+  }
+}
+
+function keyOf({ name, source, target }: DerivedPair): string {
+  return `${source} ${target} ${name}`
+}
+
+/** An alternative that was run for one question, with the profiler around its operators. */
+export interface ProfiledAlternative {
+  readonly alternative: number
+  readonly plan: Plan
+  readonly run: ExecutionContext
 }
 
 /** The question for the pairs of a definition with the given ends, and the answers that are known. 0: the end is not given. */
@@ -150,23 +197,35 @@ interface GoalRun {
   readonly target: NodeId
 }
 
+/** Estimated bytes of a derivation, without its frame. */
+const DERIVATION_BYTES = 200
+
+type PlannedExecution = Execution & { readonly plan: Plan }
+
 /** Estimated bytes of a goal with its readers. */
 const GOAL_BYTES = 400
 
 /** The tables of one execution. */
-class DefinitionTables implements DerivedPairs {
+export class DefinitionTables implements DerivedPairs {
   private readonly definitions: ReadonlyMap<string, ProgramDefinition>
   private readonly context: QueryContext
   /** By snapshot, definition, form and the given end; the pairs by source and then by target. */
   private readonly goals = new Map<Snapshot, Map<ProgramDefinition, GoalIndex>>()
   /** By component: what is still to run. */
   private readonly tasks = new Map<number, GoalRun[]>()
+  /** Null: not collected. */
+  readonly derivations: Derivations | null
   /** The run in progress. */
   private current: GoalRun | null = null
 
-  constructor(definitions: ReadonlyMap<string, ProgramDefinition>, context: QueryContext) {
+  constructor(
+    definitions: ReadonlyMap<string, ProgramDefinition>,
+    context: QueryContext,
+    derivations: Derivations | null,
+  ) {
     this.definitions = definitions
     this.context = context
+    this.derivations = derivations
   }
 
   holds(step: BoundDerived, run: ExecutionContext, graph: number, source: NodeId, target: NodeId): boolean {
@@ -252,7 +311,7 @@ class DefinitionTables implements DerivedPairs {
     if (list.length === 0) return
     const outer = this.current
     // The plans are shared with other executions, which may have run since.
-    const prepared = new Map<PlannedQuery, Execution>()
+    const prepared = new Map<PlannedQuery, PlannedExecution>()
     try {
       while (list.length > 0 && !goal.holds) {
         const task = list.pop()!
@@ -266,16 +325,14 @@ class DefinitionTables implements DerivedPairs {
     }
   }
 
-  private perform(task: GoalRun, prepared: Map<PlannedQuery, Execution>, outer: ExecutionContext): void {
+  private perform(task: GoalRun, prepared: Map<PlannedQuery, PlannedExecution>, outer: ExecutionContext): void {
     const { goal, branch, occurrence } = task
     const { form } = goal
     const { source, target } = branch.bound
     const planned = branch.plan(form, occurrence)
     let execution = prepared.get(planned)
     if (execution === undefined) {
-      const { parameters, budget } = outer
-      const { snapshot } = goal
-      execution = planned.prepare({ ...this.context, snapshot, parameters, budget, derived: this, plans: null })
+      execution = planned.prepare(this.contextFor(goal.snapshot, outer))
       prepared.set(planned, execution)
     } else execution.run.graphs[0] = goal.snapshot
     const { root, run } = execution
@@ -292,15 +349,64 @@ class DefinitionTables implements DerivedPairs {
     while (root.next(run)) {
       if (form === 'pair') {
         goal.holds = true
+        this.record(task, execution, goal.source, goal.target)
         this.tell(goal, goal.source, goal.target)
         return
       }
       const node = frame[found] as NodeId
       if (!goal.answers.add(node, run.budget)) continue
       run.budget.retainRow()
-      if (form === 'in') this.tell(goal, node, goal.target)
-      else this.tell(goal, goal.source, node)
+      const [from, to] = form === 'in' ? [node, goal.target] : [goal.source, node]
+      this.record(task, execution, from, to)
+      this.tell(goal, from, to)
     }
+  }
+
+  private contextFor(snapshot: Snapshot, { parameters, budget }: ExecutionContext): QueryContext {
+    return { ...this.context, snapshot, parameters, budget, derived: this, plans: null }
+  }
+
+  private record(task: GoalRun, { plan, run }: PlannedExecution, source: NodeId, target: NodeId): void {
+    const { derivations } = this
+    if (derivations === null) return
+    const { goal, branch, occurrence } = task
+    const { name, branches } = goal.definition
+    run.budget.chargeSteps(1 + (run.frame.length >> 3))
+    run.budget.retainBytes(DERIVATION_BYTES + 8 * run.frame.length)
+    derivations.add({
+      name,
+      source,
+      target,
+      snapshot: goal.snapshot,
+      alternative: branches.indexOf(branch) + 1,
+      plan,
+      frame: [...run.frame],
+      resumedWith: occurrence && { name: occurrence.step.name, source: task.source, target: task.target },
+    })
+  }
+
+  /**
+   * Runs each alternative of the definition of a step that has no pair with the given ends (0: not given), with a profiler, and calls
+   * `report` for each. All tables are complete before.
+   */
+  profileAlternatives(
+    { name }: BoundDerived,
+    run: ExecutionContext,
+    snapshot: Snapshot,
+    ends: Pick<DerivedPair, 'source' | 'target'>,
+    report: (alternative: ProfiledAlternative, profiler: Profiler) => void,
+  ): void {
+    const form = ends.source === 0 ? 'in' : ends.target === 0 ? 'out' : 'pair'
+    this.definitions.get(name)!.branches.forEach((branch, at) => {
+      const profiler = new Profiler()
+      const execution = branch.plan(form, null).prepareProfiled(this.contextFor(snapshot, run), profiler)
+      const { frame } = execution.run
+      if (form !== 'in') frame[branch.bound.source.index] = ends.source
+      if (form !== 'out') frame[branch.bound.target.index] = ends.target
+      execution.root.open(execution.run)
+      execution.root.next(execution.run)
+      report({ alternative: at + 1, plan: execution.plan, run: execution.run }, profiler)
+    })
   }
 
   /** Resumes each goal that has read the answers with a new one. */

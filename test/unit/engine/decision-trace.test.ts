@@ -189,6 +189,7 @@ describe('a denial shows the closest partial match', () => {
       rows: 0,
       says: 'the predicate is not true: subject.age >= $min',
       found: null,
+      alternatives: [],
       comparisons: [
         {
           text: 'subject.age >= $min',
