@@ -328,6 +328,16 @@ type DecisionPolicyMeta struct {
 // DecisionPolicyVersion defines model for DecisionPolicyVersion.
 type DecisionPolicyVersion string
 
+// DerivedRelationship defines model for DerivedRelationship.
+type DerivedRelationship struct {
+	// Source The key of an element; null for an element without one.
+	Source ElementKey `json:"source"`
+
+	// Target The key of an element; null for an element without one.
+	Target ElementKey `json:"target"`
+	Type   string     `json:"type"`
+}
+
 // ElementKey The key of an element; null for an element without one.
 type ElementKey struct {
 	ID   *string `json:"id"`
@@ -379,6 +389,25 @@ type EvaluationsRequest struct {
 
 // EvaluationsSemantic defines model for EvaluationsSemantic.
 type EvaluationsSemantic string
+
+// ExplainedDerivation A relationship that a definition of the model derives, with the row from which it follows.
+type ExplainedDerivation struct {
+	// Alternative the number of the alternative of the definition that has a row for it, from 1
+	Alternative int `json:"alternative"`
+
+	// Derived the derived relationships of that row; their entries are later in the list
+	Derived []DerivedRelationship `json:"derived"`
+
+	// Relationships the stored relationships of that row
+	Relationships []MatchedRelationship `json:"relationships"`
+
+	// Source The key of an element; null for an element without one.
+	Source ElementKey `json:"source"`
+
+	// Target The key of an element; null for an element without one.
+	Target ElementKey `json:"target"`
+	Type   string     `json:"type"`
+}
 
 // ExplainedDimension defines model for ExplainedDimension.
 type ExplainedDimension struct {
@@ -531,6 +560,8 @@ type LeftOutPolicyReason string
 
 // MatchedElements defines model for MatchedElements.
 type MatchedElements struct {
+	// Derived the derived relationships of the match and all that they follow from, each once, at most 100
+	Derived       []ExplainedDerivation `json:"derived,omitzero"`
 	Nodes         []MatchedNode         `json:"nodes"`
 	Relationships []MatchedRelationship `json:"relationships"`
 }
@@ -560,6 +591,16 @@ type MergedRelationship struct {
 
 	// Into index of the first item with the same source, type and target
 	Into int `json:"into"`
+}
+
+// MissedAlternative How far one alternative of a definition came.
+type MissedAlternative struct {
+	// Alternative the number of the alternative of the definition, from 1
+	Alternative int `json:"alternative"`
+
+	// Reached the last step that had rows, and one of these rows
+	Reached *ReachedStep       `json:"reached"`
+	Stopped StoppedAlternative `json:"stopped"`
 }
 
 // NearestMiss defines model for NearestMiss.
@@ -850,12 +891,21 @@ type SkippedRelationship struct {
 // SkippedRelationshipMissing defines model for SkippedRelationship.Missing.
 type SkippedRelationshipMissing string
 
-// StoppedStep defines model for StoppedStep.
-type StoppedStep struct {
+// StoppedAlternative defines model for StoppedAlternative.
+type StoppedAlternative struct {
 	Comparisons []FailedComparison `json:"comparisons,omitzero"`
-	Found       *MatchedElements   `json:"found,omitempty"`
 	Says        string             `json:"says"`
 	Step        string             `json:"step"`
+}
+
+// StoppedStep defines model for StoppedStep.
+type StoppedStep struct {
+	// Alternatives for a step over a definition: how far each of its alternatives came
+	Alternatives []MissedAlternative `json:"alternatives,omitzero"`
+	Comparisons  []FailedComparison  `json:"comparisons,omitzero"`
+	Found        *MatchedElements    `json:"found,omitempty"`
+	Says         string              `json:"says"`
+	Step         string              `json:"step"`
 }
 
 // Subject defines model for Subject.

@@ -45,7 +45,7 @@ export interface DerivedRelationship {
   readonly target: ElementKey
 }
 
-/** A derived relationship with what it stands on. */
+/** A derived relationship with the relationships that it follows from. */
 export interface ExplainedDerivation extends DerivedRelationship {
   /** The number of the alternative of the definition that has a row for it, from 1. */
   readonly alternative: number
@@ -59,7 +59,7 @@ export interface ExplainedDerivation extends DerivedRelationship {
 export interface MatchedPattern {
   readonly nodes: readonly MatchedNode[]
   readonly relationships: readonly MatchedRelationship[]
-  /** The derived relationships of the match and all that they stand on, each once, at most DERIVATIONS_MAX. */
+  /** The derived relationships of the match and all that they follow from, each once, at most DERIVATIONS_MAX. */
   readonly derived: readonly ExplainedDerivation[]
 }
 
@@ -234,7 +234,7 @@ class AnonymousElements {
   }
 }
 
-type Miss = NonNullable<DecisionTrace['nearestMiss']>
+type MissedPattern = NonNullable<DecisionTrace['nearestMiss']>
 
 /** The step that removed all rows, and the last row before it; null if no step had one. */
 interface BlockedAt {
@@ -247,7 +247,7 @@ function nearestMiss(
   profiler: Profiler,
   run: ExecutionContext,
   tables: DefinitionTables | null,
-): { readonly at: BlockedAt; readonly miss: Miss } {
+): { readonly at: BlockedAt; readonly miss: MissedPattern } {
   // `First` only passes a row on, so the blocking step is at least one operator below the root.
   let blocking = plan
   const stopped = { comparisons: [] as readonly FailedComparison[], alternatives: [] }
@@ -313,7 +313,7 @@ function describeStep(plan: Plan): string {
   return `${operator} ${detail}`.trimEnd()
 }
 
-type BlockingStep = Omit<Miss['stopped'], 'comparisons' | 'alternatives'>
+type BlockingStep = Omit<MissedPattern['stopped'], 'comparisons' | 'alternatives'>
 
 function blockingStep(
   plan: Plan,
@@ -403,7 +403,7 @@ function matchedElements(
   }
 }
 
-/** The derived relationships of a row, and all that they stand on, breadth-first. */
+/** The derived relationships of a row, and all that they follow from, breadth-first. */
 function derivationsOf(
   plan: Plan,
   frame: readonly unknown[],
@@ -423,14 +423,14 @@ function derivationsOf(
       const collector: MatchCollector = { nodes: new Map(), relationships: new Map() }
       collectMatched(own, row, [snapshot], new Profiler(), collector)
       const pairs = readablePairs(own, row, [snapshot])
-      const standsOn = eachOnce(resumedWith === null ? pairs : [{ snapshot, pair: resumedWith }, ...pairs])
+      const premises = eachOnce(resumedWith === null ? pairs : [{ snapshot, pair: resumedWith }, ...pairs])
       found.set(derivation, {
         ...derivedRelationship(pair, snapshot),
         alternative,
         relationships: [...collector.relationships.values()].map((one) => ({ ...one, variable: null })),
-        derived: standsOn.map((one) => derivedRelationship(one.pair, snapshot)),
+        derived: premises.map((one) => derivedRelationship(one.pair, snapshot)),
       })
-      next.push(...standsOn)
+      next.push(...premises)
     }
     level = next
   }

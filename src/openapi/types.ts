@@ -151,6 +151,11 @@ export interface HttpSchemas {
     readonly policy_version: HttpSchemas['DecisionPolicyVersion']
   }
   DecisionPolicyVersion: '2.0-kbac' | '3.0-kbac'
+  DerivedRelationship: {
+    readonly type: string
+    readonly source: HttpSchemas['ElementKey']
+    readonly target: HttpSchemas['ElementKey']
+  }
   /** The key of an element; null for an element without one. */
   ElementKey: {
     readonly type: string | null
@@ -189,6 +194,18 @@ export interface HttpSchemas {
     readonly options?: HttpSchemas['EvaluationsOptions'] | undefined
   }
   EvaluationsSemantic: 'execute_all' | 'deny_on_first_deny' | 'permit_on_first_permit'
+  /** A relationship that a definition of the model derives, with the row from which it follows. */
+  ExplainedDerivation: {
+    readonly type: string
+    readonly source: HttpSchemas['ElementKey']
+    readonly target: HttpSchemas['ElementKey']
+    /** The number of the alternative of the definition that has a row for it, from 1. */
+    readonly alternative: number
+    /** The stored relationships of that row. */
+    readonly relationships: readonly HttpSchemas['MatchedRelationship'][]
+    /** The derived relationships of that row; their entries are later in the list. */
+    readonly derived: readonly HttpSchemas['DerivedRelationship'][]
+  }
   ExplainedDimension: {
     readonly name: string
     readonly value: number
@@ -378,6 +395,8 @@ export interface HttpSchemas {
   MatchedElements: {
     readonly nodes: readonly HttpSchemas['MatchedNode'][]
     readonly relationships: readonly HttpSchemas['MatchedRelationship'][]
+    /** The derived relationships of the match and all that they follow from, each once, at most 100. */
+    readonly derived?: readonly HttpSchemas['ExplainedDerivation'][] | undefined
   }
   MatchedNode: {
     readonly type: string | null
@@ -395,6 +414,14 @@ export interface HttpSchemas {
     readonly index: number
     /** Index of the first item with the same source, type and target. */
     readonly into: number
+  }
+  /** How far one alternative of a definition came. */
+  MissedAlternative: {
+    /** The number of the alternative of the definition, from 1. */
+    readonly alternative: number
+    /** The last step that had rows, and one of these rows. */
+    readonly reached: HttpSchemas['ReachedStep'] | null
+    readonly stopped: HttpSchemas['StoppedAlternative']
   }
   NearestMiss: {
     /** The last step that had rows, and one of these rows. */
@@ -585,11 +612,18 @@ export interface HttpSchemas {
     /** The ends that do not exist. */
     readonly missing: readonly ('source' | 'target')[]
   }
+  StoppedAlternative: {
+    readonly step: string
+    readonly says: string
+    readonly comparisons?: readonly HttpSchemas['FailedComparison'][] | undefined
+  }
   StoppedStep: {
     readonly step: string
     readonly says: string
-    readonly found?: HttpSchemas['MatchedElements'] | undefined
     readonly comparisons?: readonly HttpSchemas['FailedComparison'][] | undefined
+    readonly found?: HttpSchemas['MatchedElements'] | undefined
+    /** For a step over a definition: how far each of its alternatives came. */
+    readonly alternatives?: readonly HttpSchemas['MissedAlternative'][] | undefined
   }
   Subject: {
     readonly type: string

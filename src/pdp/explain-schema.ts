@@ -22,15 +22,15 @@ const derivedRelationship = z
 const explainedDerivation = z
   .object({
     ...derivedRelationship.shape,
-    alternative: z.int().describe('the number of the alternative of the definition, from 1'),
-    relationships: z.array(matchedRelationship).describe('the stored relationships on which it stands'),
+    alternative: z.int().describe('the number of the alternative of the definition that has a row for it, from 1'),
+    relationships: z.array(matchedRelationship).describe('the stored relationships of that row'),
     derived: z
       .array(derivedRelationship)
-      .describe('the derived relationships on which it stands; their entries are later in the list'),
+      .describe('the derived relationships of that row; their entries are later in the list'),
   })
   .meta({
     id: 'ExplainedDerivation',
-    description: 'A relationship that a definition of the model derives, and what it stands on.',
+    description: 'A relationship that a definition of the model derives, with the row from which it follows.',
   })
 
 /** Elements that a pattern matched. */
@@ -41,7 +41,7 @@ export const matchedElements = z
     derived: z
       .array(explainedDerivation)
       .optional()
-      .describe('the derived relationships of the match and all that they stand on, each once, at most 100'),
+      .describe('the derived relationships of the match and all that they follow from, each once, at most 100'),
   })
   .meta({ id: 'MatchedElements' })
 

@@ -191,9 +191,9 @@ function details(
   }
 }
 
-type Miss = NonNullable<DecisionTrace['nearestMiss']>
+type TracedMiss = NonNullable<DecisionTrace['nearestMiss']>
 
-function missOf({ reached, stopped }: Miss, mask: ParameterMask): NearestMiss {
+function missOf({ reached, stopped }: TracedMiss, mask: ParameterMask): NearestMiss {
   const { found, alternatives } = stopped
   return {
     reached: reachedOf(reached),
@@ -213,13 +213,13 @@ function missOf({ reached, stopped }: Miss, mask: ParameterMask): NearestMiss {
   }
 }
 
-function reachedOf(reached: Miss['reached']): NearestMiss['reached'] {
+function reachedOf(reached: TracedMiss['reached']): NearestMiss['reached'] {
   if (reached === null) return null
   return { step: escapeInvisible(reached.step), rows: reached.rows, sample: elementsOf(reached.sample) }
 }
 
 function stoppedOf(
-  { step, says, comparisons }: Pick<Miss['stopped'], 'step' | 'says' | 'comparisons'>,
+  { step, says, comparisons }: Pick<TracedMiss['stopped'], 'step' | 'says' | 'comparisons'>,
   mask: ParameterMask,
 ): Pick<NearestMiss['stopped'], 'step' | 'says' | 'comparisons'> {
   return {

@@ -29,7 +29,7 @@ export interface Definition {
 export interface QueryDefinitions {
   readonly query: Query
   readonly definitions: Definitions
-  /** What the repeated patterns name in the graph. */
+  /** The names of graph symbols in the repeated patterns. */
   readonly symbols: readonly NamedSymbol[]
   readonly diagnostics: readonly Diagnostic[]
 }

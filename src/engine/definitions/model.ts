@@ -184,7 +184,7 @@ export class CompiledModel implements Definitions {
   private readonly bound = new Map<string, TabledDefinition>()
   private asWritten: CompiledModel | null = null
 
-  /** Use `compileModel`. `model`: the definitions that these ones can use besides each other. */
+  /** Use `compileModel`. `model`: further definitions that these ones can use. */
   constructor(
     texts: ModelEntries,
     components: ReadonlyMap<string, number>,

@@ -48,7 +48,7 @@ export class Repetitions {
   readonly added: AddedDefinition[] = []
   readonly diagnostics: Diagnostic[] = []
   private readonly isDefined: (name: string) => boolean
-  /** What the texts name: an added name must differ. */
+  /** The names in the texts: an added name must differ. */
   private readonly taken = new Set<string>()
   /** The names of added definitions, by the definition that they repeat and the number of repetitions. */
   private readonly known = new Map<string, string>()

@@ -126,7 +126,7 @@ export interface DerivedPair {
   readonly target: NodeId
 }
 
-/** How a pair was first found: the row of an alternative. All pairs that it stands on were found before. */
+/** How a pair was first found: the row of an alternative. All pairs of that row were found before. */
 export interface Derivation extends DerivedPair {
   readonly snapshot: Snapshot
   /** The number of the alternative in the text, from 1. */
@@ -158,7 +158,7 @@ function keyOf({ name, source, target }: DerivedPair): string {
 }
 
 /** An alternative that was run for one question, with the profiler around its operators. */
-export interface ProfiledAlternative {
+interface ProfiledAlternative {
   readonly alternative: number
   readonly plan: Plan
   readonly run: ExecutionContext

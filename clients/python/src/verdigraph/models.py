@@ -379,6 +379,12 @@ class SkippedRelationship(TypedDict):
     """
 
 
+class StoppedAlternative(TypedDict):
+    step: str
+    says: str
+    comparisons: NotRequired[list[FailedComparison]]
+
+
 class Subject(TypedDict):
     type: str
     id: str
@@ -473,6 +479,12 @@ class DecisionPolicyMeta(TypedDict):
     policy_version: DecisionPolicyVersion
 
 
+class DerivedRelationship(TypedDict):
+    type: str
+    source: ElementKey
+    target: ElementKey
+
+
 class EvaluationContext(TypedDict):
     input_params: NotRequired[JsonObject]
     """
@@ -518,6 +530,28 @@ class EvaluationsRequest(TypedDict):
     options: NotRequired[EvaluationsOptions]
 
 
+class ExplainedDerivation(TypedDict):
+    """
+    A relationship that a definition of the model derives, with the row from which it follows.
+    """
+
+    type: str
+    source: ElementKey
+    target: ElementKey
+    alternative: int
+    """
+    the number of the alternative of the definition that has a row for it, from 1
+    """
+    relationships: list[MatchedRelationship]
+    """
+    the stored relationships of that row
+    """
+    derived: list[DerivedRelationship]
+    """
+    the derived relationships of that row; their entries are later in the list
+    """
+
+
 class KnowledgeQueryAnswer(TypedDict):
     data: list[KnowledgeQueryRecord]
     warnings: NotRequired[list[str]]
@@ -529,6 +563,10 @@ class KnowledgeQueryAnswer(TypedDict):
 class MatchedElements(TypedDict):
     nodes: list[MatchedNode]
     relationships: list[MatchedRelationship]
+    derived: NotRequired[list[ExplainedDerivation]]
+    """
+    the derived relationships of the match and all that they follow from, each once, at most 100
+    """
 
 
 class NodeProperty(TypedDict):
@@ -584,13 +622,6 @@ class SearchAnswer(TypedDict):
     page: NotRequired[SearchAnswerPage]
     context: NotRequired[SearchAnswerContext]
     results: list[FoundEntity]
-
-
-class StoppedStep(TypedDict):
-    step: str
-    says: str
-    found: NotRequired[MatchedElements]
-    comparisons: NotRequired[list[FailedComparison]]
 
 
 class SubjectSearchRequest(TypedDict):
@@ -668,15 +699,20 @@ class DecisionPolicyDocument(TypedDict):
     condition: DecisionPolicyCondition
 
 
-class NearestMiss(TypedDict):
+class MissedAlternative(TypedDict):
+    """
+    How far one alternative of a definition came.
+    """
+
+    alternative: int
+    """
+    the number of the alternative of the definition, from 1
+    """
     reached: ReachedStep | None
     """
     the last step that had rows, and one of these rows
     """
-    stopped: StoppedStep
-    """
-    the step that removed all rows; for a forbidden pattern, what was found of it; for predicates, the comparisons that are not true for the sample
-    """
+    stopped: StoppedAlternative
 
 
 class Node(TypedDict):
@@ -696,40 +732,6 @@ class NodesRequest(TypedDict):
     nodes: list[Node]
 
 
-class PolicyExplanation(TypedDict):
-    id: str
-    name: str
-    version: DecisionPolicyVersion
-    revision: int
-    """
-    the revision of the policy
-    """
-    tags: list[str]
-    outcome: Literal['granted', 'denied', 'faulted', 'skipped']
-    because: NotRequired[Literal['tags', 'token', 'parameters', 'filter', 'time']]
-    """
-    `time`: the explanation as a whole reached its time limit
-    """
-    missing: NotRequired[list[str]]
-    filter: NotRequired[FilterExplanation]
-    fault: NotRequired[PolicyFault]
-    """
-    of a policy that failed; with `granted` or `denied`: why the explanation ended before it had its details
-    """
-    unknown: NotRequired[list[str]]
-    """
-    entities of the request that are not in the graph
-    """
-    matched: NotRequired[MatchedElements]
-    nearest_miss: NotRequired[NearestMiss]
-    trust_scores: NotRequired[list[ExplainedScore]]
-    """
-    of a policy that reads trust scores: those of the subject, the resource and the matched nodes
-    """
-    plan: NotRequired[PlanStep]
-    duration_ms: float
-
-
 class ProposedPolicy(TypedDict):
     name: str
     """
@@ -737,6 +739,17 @@ class ProposedPolicy(TypedDict):
     """
     policy: DecisionPolicyDocument
     tags: NotRequired[list[Tag]]
+
+
+class StoppedStep(TypedDict):
+    step: str
+    says: str
+    comparisons: NotRequired[list[FailedComparison]]
+    found: NotRequired[MatchedElements]
+    alternatives: NotRequired[list[MissedAlternative]]
+    """
+    for a step over a definition: how far each of its alternatives came
+    """
 
 
 class ComparisonRequest(TypedDict):
@@ -772,6 +785,51 @@ class ComparisonRequest(TypedDict):
     """
     examples of each list; default 3
     """
+
+
+class NearestMiss(TypedDict):
+    reached: ReachedStep | None
+    """
+    the last step that had rows, and one of these rows
+    """
+    stopped: StoppedStep
+    """
+    the step that removed all rows; for a forbidden pattern, what was found of it; for predicates, the comparisons that are not true for the sample
+    """
+
+
+class PolicyExplanation(TypedDict):
+    id: str
+    name: str
+    version: DecisionPolicyVersion
+    revision: int
+    """
+    the revision of the policy
+    """
+    tags: list[str]
+    outcome: Literal['granted', 'denied', 'faulted', 'skipped']
+    because: NotRequired[Literal['tags', 'token', 'parameters', 'filter', 'time']]
+    """
+    `time`: the explanation as a whole reached its time limit
+    """
+    missing: NotRequired[list[str]]
+    filter: NotRequired[FilterExplanation]
+    fault: NotRequired[PolicyFault]
+    """
+    of a policy that failed; with `granted` or `denied`: why the explanation ended before it had its details
+    """
+    unknown: NotRequired[list[str]]
+    """
+    entities of the request that are not in the graph
+    """
+    matched: NotRequired[MatchedElements]
+    nearest_miss: NotRequired[NearestMiss]
+    trust_scores: NotRequired[list[ExplainedScore]]
+    """
+    of a policy that reads trust scores: those of the subject, the resource and the matched nodes
+    """
+    plan: NotRequired[PlanStep]
+    duration_ms: float
 
 
 class Explanation(TypedDict):
