@@ -5,6 +5,8 @@ import type { ContextQueryDeps, ExecutionListener } from '../context-query/execu
 import type { QueryIndex } from '../context-query/query-index.ts'
 import { InlineHistory } from '../kernel/request/inline-history.ts'
 import type { PageTokenCounts } from '../kernel/request/page-token-counts.ts'
+import { DeclaredTypes } from '../model/declared-types.ts'
+import { modelOf, typesOf } from '../model/stored-model.ts'
 import { ExternalDataResolvers } from '../pip/resolution.ts'
 import { tracedUpstream } from '../upstream/traced-upstream.ts'
 import type { Platform } from './open-store.ts'
@@ -19,11 +21,16 @@ export function createContextQueries(
   }: Platform,
   queries: QueryIndex,
   listener: ExecutionListener,
+  onUnfit: (items: number) => void,
 ): ContextQueryDeps {
   return {
     queries,
     listener,
     graphsOf: (projectId) => graphs.graphsOf(projectId),
+    comparisonOf(projectId) {
+      const types = typesOf(modelOf(documents, projectId))
+      return types === null ? null : { types: new DeclaredTypes(types), onUnfit }
+    },
     limits: {
       stepsMax: settings.traversalStepsMax,
       timeMs: settings.executeTimeMs,

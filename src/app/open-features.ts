@@ -124,10 +124,11 @@ export async function openFeatures(platform: Platform, overrides: AppOverrides, 
   const decisions = createDecisions(platform, policies, drafts, mask, decisionLog, decisionEvents, overrides)
   const queries = new QueryIndex(documents, report, indexOptions)
   const queryEvents = new QueryEventLog({ sinks, activity, documents, mask, clock })
-  const contexts = createContextQueries(platform, queries, queryEvents)
+  const contexts = createContextQueries(platform, queries, queryEvents, (items) => metrics.recordUnfit(items))
   const capture: CaptureDeps = {
     graphsOf,
     modelOf: (projectId) => modelOf(documents, projectId),
+    onUnfit: (items) => metrics.recordUnfit(items),
     onCaptured: (operation, items) => metrics.recordCapture(operation, items),
     events: events.captures,
   }

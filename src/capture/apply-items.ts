@@ -6,6 +6,7 @@ import type { GraphStore, NodeKey, WriteBatch } from '../engine/store.ts'
 import { assert } from '../kernel/assert.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import { asWarnings, type TypeComparison } from '../model/declared-types.ts'
 import type { StoredModel } from '../model/stored-model.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import type { CaptureElement, CaptureEventBatch, CaptureEventRecorder, CaptureEvents } from './capture-events.ts'
@@ -17,6 +18,8 @@ export interface CaptureDeps {
   graphsOf(projectId: string): ProjectGraphs | null
   /** The model of a project. Absent: no project has one. */
   readonly modelOf?: (projectId: string) => StoredModel
+  /** Called after a durable write of items that the declared types do not allow, with their number. */
+  readonly onUnfit?: (items: number) => void
   /** Called after a durable write, with the operation and the number of items. */
   readonly onCaptured?: (operation: string, items: number) => void
   /** Records the events of captures. Absent: no events are recorded. */
@@ -31,6 +34,8 @@ export interface CaptureItem {
   readonly graph: GraphStore
   /** The element that the item writes. */
   readonly element: CaptureElement
+  /** What the declared types of the project do not allow of the request, before anything is written. */
+  faults?(): readonly string[]
   /** True: an earlier item of the batch with the same element is named in the answer, because this one changes it. */
   readonly isUpsert?: boolean
   /** Applies the item. Returns the global id of the element; null if nodes that it needs are missing. */
@@ -49,16 +54,25 @@ interface MissingEnd {
 /** How items with missing nodes are treated. `refuse`: nothing of the batch is written. */
 type MissingNodesMode = 'refuse' | 'skip'
 
+/** How the items of a request are compared with the declared types of the project. */
+export interface ItemComparison extends TypeComparison {
+  /** The member of the body that lists the items, for issues. */
+  readonly member: 'nodes' | 'relationships'
+}
+
 /**
  * Writes the items and returns one id per item, in their order; the id is empty if there was nothing to do. Error:
- * `invalid` if nodes are missing and `mode` is `refuse`; then nothing was written. Rejects if a graph cannot be written.
- * `recorder`: records the events; null: no events are recorded.
+ * `invalid` if nodes are missing and `mode` is `refuse`, or if an item does not fit closed types; then nothing was written. Rejects if a
+ * graph cannot be written. `recorder`: records the events; null: no events are recorded. `comparison`: null: the project declares no
+ * types, or the operation cannot break one.
  */
 export async function applyItems(
   items: readonly CaptureItem[],
   recorder: CaptureEventRecorder | null,
   mode: MissingNodesMode = 'refuse',
+  comparison: ItemComparison | null = null,
 ): CaptureOutcome {
+  const unfit: (readonly string[])[] = []
   const groups = new Map<GraphStore, number[]>()
   items.forEach(({ graph }, index) => {
     const group = groups.get(graph)
@@ -67,6 +81,11 @@ export async function applyItems(
   })
   const missing = groups.size > 1 && mode === 'refuse' ? findMissing(items) : []
   if (missing.length > 0) return err({ kind: 'invalid', issues: missing })
+  if (comparison?.types.isClosed === true && groups.size > 1) {
+    // Graphs have no common transaction, so all that is known before a write is refused before it.
+    const issues = items.flatMap((item, index) => withPlace(comparison, index, item.faults?.() ?? []))
+    if (issues.length > 0) return err({ kind: 'invalid', issues: asWarnings(issues) })
+  }
   const ids: string[] = []
   const skipped: SkippedItem[] = []
   try {
@@ -74,25 +93,48 @@ export async function applyItems(
       const written = await graph.write((batch) => {
         const events = recorder?.batch(batch) ?? null
         const group = applyGroup(batch, events, items, indices, mode)
+        const faults = comparison === null ? [] : unfitItems(batch, comparison, items, indices)
         events?.end()
-        return group
+        return { ...group, faults }
       })
+      unfit.push(...written.faults)
       indices.forEach((index, at) => {
         ids[index] = written.ids[at]!
       })
       skipped.push(...written.skipped)
     }
   } catch (error) {
-    if (error instanceof MissingNodesError) return err({ kind: 'invalid', issues: error.issues })
+    if (error instanceof InvalidItemsError) return err({ kind: 'invalid', issues: error.issues })
     throw error
   }
   const results = ids.map((id) => ({ id }))
   const merged = mergedItems(items, ids)
+  if (unfit.length > 0) comparison?.onUnfit?.(unfit.length)
   return ok({
     results,
+    ...(unfit.length === 0 ? {} : { warnings: [...asWarnings(unfit.flat())] }),
     ...(mode === 'skip' ? { skipped: skipped.sort((a, b) => a.index - b.index) } : {}),
     ...(merged.length === 0 ? {} : { merged }),
   })
+}
+
+/** For each item that the declared types do not allow, its faults. Throws InvalidItemsError if the types are closed. */
+function unfitItems(
+  batch: WriteBatch,
+  comparison: ItemComparison,
+  items: readonly CaptureItem[],
+  indices: readonly number[],
+): readonly (readonly string[])[] {
+  const unfit = indices.flatMap((index) => {
+    const faults = comparison.types.written(batch, items[index]!.element.key)
+    return faults.length === 0 ? [] : [withPlace(comparison, index, faults)]
+  })
+  if (unfit.length > 0 && comparison.types.isClosed) throw new InvalidItemsError(asWarnings(unfit.flat()))
+  return unfit
+}
+
+function withPlace({ member }: ItemComparison, index: number, faults: readonly string[]): readonly string[] {
+  return faults.map((fault) => `${member}[${index}]: ${fault}`)
 }
 
 function mergedItems(items: readonly CaptureItem[], ids: readonly string[]): MergedItem[] {
@@ -128,7 +170,7 @@ function applyGroup(
     else issues.push(...applied.map(({ issue }) => issue))
     return ''
   })
-  if (issues.length > 0) throw new MissingNodesError(issues)
+  if (issues.length > 0) throw new InvalidItemsError(issues)
   return { ids, skipped }
 }
 
@@ -163,11 +205,11 @@ export function hasNode(graph: GraphStore, { type, externalId }: NodeKey): boole
 }
 
 /** Thrown inside the transaction, so that the whole batch is rolled back. */
-class MissingNodesError extends Error {
-  override readonly name = 'MissingNodesError'
+class InvalidItemsError extends Error {
+  override readonly name = 'InvalidItemsError'
   readonly issues: readonly string[]
   constructor(issues: readonly string[]) {
-    super('end nodes are missing')
+    super('the batch has items that cannot be written')
     this.issues = issues
   }
 }

@@ -3,8 +3,16 @@
 import type { MetadataFields, NodeInput, NodeKey, WriteBatch } from '../engine/store.ts'
 import { graphNotFound } from '../kernel/errors.ts'
 import { err } from '../kernel/result.ts'
+import { DeclaredTypes } from '../model/declared-types.ts'
+import { noModel, typesOf } from '../model/stored-model.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
-import { applyItems, type CaptureDeps, type CaptureItem, type CaptureOutcome } from './apply-items.ts'
+import {
+  applyItems,
+  type CaptureDeps,
+  type CaptureItem,
+  type CaptureOutcome,
+  type ItemComparison,
+} from './apply-items.ts'
 import type { CaptureCall, CaptureElement, CaptureOperation } from './capture-events.ts'
 import { propertyInput } from './property.ts'
 import { protectedNameIssues, reservedNameIssues } from './reserved-names.ts'
@@ -20,9 +28,13 @@ import { targetGraphOfNode } from './target-graph.ts'
 
 /** Creates or updates nodes. Errors: `not-found` (no graph), `invalid`. */
 export function captureNodes(deps: CaptureDeps, request: CaptureCall, body: NodesBody<CapturedNode>): CaptureOutcome {
-  return onNodes(deps, request, 'upsert.node', body, nodeIssues, (node) => {
-    const input = nodeInput(node)
-    return { element: { key: input, labels: input.labels }, apply: (batch) => batch.upsertNode(input).gid }
+  return onNodes(deps, request, 'upsert.node', body, nodeIssues, (node, types) => {
+    const input = types === null ? nodeInput(node) : types.node(nodeInput(node))
+    return {
+      element: { key: input, labels: input.labels },
+      apply: (batch) => batch.upsertNode(input).gid,
+      ...(types !== null && { faults: () => types.nodeRequest(input) }),
+    }
   })
 }
 
@@ -88,8 +100,11 @@ export function deletePropertyMetadata(
   })
 }
 
+/** The operations after which a node may not fit the declared types. */
+const comparedOperations: ReadonlySet<CaptureOperation> = new Set(['upsert.node', 'delete.node.property'])
+
 /** The element of an item, and the write. */
-interface NodeAction {
+interface NodeAction extends Pick<CaptureItem, 'faults'> {
   readonly element: CaptureElement
   /** Returns the global id of the element, null if there was nothing to do. */
   apply(batch: WriteBatch): string | null
@@ -101,20 +116,24 @@ async function onNodes<T extends NodeKeyInput>(
   operation: CaptureOperation,
   body: NodesBody<T>,
   issuesOf: (path: string, node: T) => string[],
-  actionOf: (node: T) => NodeAction,
+  actionOf: (node: T, types: DeclaredTypes | null) => NodeAction,
 ): CaptureOutcome {
-  const graphs = deps.graphsOf(request.caller.projectId)
+  const { projectId } = request.caller
+  const graphs = deps.graphsOf(projectId)
   if (graphs === null) return graphNotFound
+  const declared = typesOf(deps.modelOf?.(projectId) ?? noModel)
+  const types = declared === null || !comparedOperations.has(operation) ? null : new DeclaredTypes(declared)
   const issues: string[] = []
   const items: CaptureItem[] = []
   body.nodes.forEach((node, index) => {
     const path = `nodes[${index}]`
     issues.push(...reservedNameIssues(`${path}.type`, node.type), ...issuesOf(path, node))
-    const item = itemOf(graphs, path, node, actionOf, issues)
+    const item = itemOf(graphs, path, node, (one) => actionOf(one, types), issues)
     if (item !== null) items.push(item)
   })
   if (issues.length > 0) return err({ kind: 'invalid', issues })
-  return applyItems(items, deps.events?.begin(request, operation) ?? null)
+  const comparison: ItemComparison | null = types && { types, member: 'nodes', onUnfit: deps.onUnfit }
+  return applyItems(items, deps.events?.begin(request, operation) ?? null, 'refuse', comparison)
 }
 
 function itemOf<T extends NodeKeyInput>(

@@ -4,9 +4,17 @@
 import type { GraphStore, NodeKey, RelationshipKey } from '../engine/store.ts'
 import { graphNotFound } from '../kernel/errors.ts'
 import { err } from '../kernel/result.ts'
-import { definedNames, noModel } from '../model/stored-model.ts'
+import { DeclaredTypes } from '../model/declared-types.ts'
+import { definedNames, noModel, typesOf } from '../model/stored-model.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
-import { applyItems, type CaptureDeps, type CaptureItem, type CaptureOutcome, hasNode } from './apply-items.ts'
+import {
+  applyItems,
+  type CaptureDeps,
+  type CaptureItem,
+  type CaptureOutcome,
+  hasNode,
+  type ItemComparison,
+} from './apply-items.ts'
 import type { CaptureCall, CaptureOperation } from './capture-events.ts'
 import { propertyInput } from './property.ts'
 import { derivedTypeIssues, protectedNameIssues, reservedNameIssues } from './reserved-names.ts'
@@ -39,10 +47,11 @@ export function captureRelationships(
     'upsert.relationship',
     body,
     issuesOf,
-    (relationship, { graphs, graph, path }) => {
+    (relationship, { graphs, graph, path, types }) => {
       const { properties } = relationship
       const key = keyOf(relationship)
-      const input = properties === undefined ? key : { ...key, properties: properties.map(propertyInput) }
+      const sent = properties === undefined ? key : { ...key, properties: properties.map(propertyInput) }
+      const input = types === null ? sent : types.relationship(sent)
       const ends = (['source', 'target'] as const).map((end) => ({
         end,
         path: `${path}.${end}`,
@@ -54,6 +63,7 @@ export function captureRelationships(
       return {
         element: { key },
         isUpsert: true,
+        ...(types !== null && { faults: () => types.relationshipRequest(input) }),
         apply(batch) {
           if (remoteEnds.some((end) => !hasNode(end.graph, end.key))) return null
           return batch.upsertRelationship(input)?.gid ?? null
@@ -104,6 +114,8 @@ interface RelationshipContext {
   readonly graphs: ProjectGraphs
   /** The graph of the relationship. */
   readonly graph: GraphStore
+  /** Null: the project declares none. */
+  readonly types: DeclaredTypes | null
 }
 
 async function onRelationships<T extends RelationshipKeyInput>(
@@ -114,8 +126,11 @@ async function onRelationships<T extends RelationshipKeyInput>(
   issuesOf: (path: string, relationship: T) => string[],
   actionOf: (relationship: T, context: RelationshipContext) => Omit<CaptureItem, 'graph'>,
 ): CaptureOutcome {
-  const graphs = deps.graphsOf(request.caller.projectId)
+  const { projectId } = request.caller
+  const graphs = deps.graphsOf(projectId)
   if (graphs === null) return graphNotFound
+  const declared = typesOf(deps.modelOf?.(projectId) ?? noModel)
+  const types = declared === null || operation === 'delete.relationship' ? null : new DeclaredTypes(declared)
   const useGlobal = body.use_global_db === true
   const issues: string[] = []
   const items: CaptureItem[] = []
@@ -125,11 +140,12 @@ async function onRelationships<T extends RelationshipKeyInput>(
     issues.push(...reservedNameIssues(`${path}.type`, relationship.type), ...issuesOf(path, relationship))
     const target = targetGraphOfRelationship(graphs, path, relationship, useGlobal)
     if (!target.ok) issues.push(...target.error)
-    else items.push({ graph: target.value, ...actionOf(relationship, { path, graphs, graph: target.value }) })
+    else items.push({ graph: target.value, ...actionOf(relationship, { path, graphs, graph: target.value, types }) })
   })
   if (useGlobal && graphs.global === null) issues.push('use_global_db: the project has no composite database')
   if (issues.length > 0) return err({ kind: 'invalid', issues })
-  return applyItems(items, deps.events?.begin(request, operation) ?? null, body.on_missing_end)
+  const comparison: ItemComparison | null = types && { types, member: 'relationships', onUnfit: deps.onUnfit }
+  return applyItems(items, deps.events?.begin(request, operation) ?? null, body.on_missing_end, comparison)
 }
 
 function noIssues(): string[] {

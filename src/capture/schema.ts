@@ -258,7 +258,13 @@ export interface RelationshipsBody<T> {
  * exist.
  */
 export const batchResult = z
-  .object({ results: z.array(z.object({ id: z.string() }).meta({ id: 'CapturedElement' })) })
+  .object({
+    results: z.array(z.object({ id: z.string() }).meta({ id: 'CapturedElement' })),
+    warnings: z
+      .array(z.string())
+      .optional()
+      .describe('what the declared types of the project do not allow of the written elements; absent: nothing'),
+  })
   .meta({ id: 'CaptureResult' })
 
 const skippedItem = z

@@ -2,10 +2,20 @@
 // deletions, so that a write for one row cannot restore what another row deletes. Each element is checked as it really
 // is in its row; one that the policy does not allow to be written fails the whole call. See
 // docs/decisions/0011-context-query-writes.md.
-import type { BatchView, NodeId, NodeKey, RelationshipId, RelationshipKey, WriteBatch } from '../engine/store.ts'
+import type {
+  BatchView,
+  NodeId,
+  NodeInput,
+  NodeKey,
+  RelationshipId,
+  RelationshipInput,
+  RelationshipKey,
+  WriteBatch,
+} from '../engine/store.ts'
 import { NodeValue, PathValue, RelationshipValue, type Value } from '../engine/value/value.ts'
 import { assert } from '../kernel/assert.ts'
 import type { ServiceError } from '../kernel/errors.ts'
+import { asWarnings, type DeclaredTypes, type TypeComparison } from '../model/declared-types.ts'
 import type { CompiledQuery } from './compile-query.ts'
 import type { MaterializedRow } from './materialize-rows.ts'
 import type { BoundNodeWrite, BoundPropertyWrite, BoundRelationshipWrite, BoundWrites, Deletion } from './write-plan.ts'
@@ -39,33 +49,59 @@ export function applyWrites(
   rows: readonly MaterializedRow[],
   batch: WriteBatch,
   view: BatchView,
+  comparison: TypeComparison | null = null,
 ): WrittenElements {
   const { writes } = query
   assert(writes !== null, 'only called for a query that writes')
-  const writer = new WriteApplier(query, batch, view)
+  const writer = new WriteApplier(query, batch, view, comparison?.types ?? null)
   for (const row of rows) for (const node of bound.nodes) writer.upsertNode(node, row)
   // Only now do all nodes have their final labels, which decide whether a relationship may join them.
   for (const row of rows) for (const one of bound.relationships) writer.upsertRelationship(one, row)
   const { deletedNodes, deletedRelationships } = writes
-  if (deletedNodes.length + deletedRelationships.length === 0) return writer.written
   for (const row of rows) {
     for (const deletion of deletedRelationships) writer.deleteRelationship(deletion, row)
     for (const deletion of deletedNodes) writer.deleteNode(deletion, row)
   }
+  if (comparison !== null) compareTypes(batch, writer.changed, comparison)
+  if (deletedNodes.length + deletedRelationships.length === 0) return writer.written
   for (const row of rows) row.change((value) => withoutDeleted(value, view))
   return writer.written
 }
 
+/** Reports the changed elements that the declared types do not allow. Throws WriteRejectedError if the types are closed. */
+function compareTypes(batch: WriteBatch, changed: WriteApplier['changed'], { types, onUnfit }: TypeComparison): void {
+  const unfit = [...changed.values()].flatMap(({ at, key }) => {
+    const faults = types.written(batch, key)
+    return faults.length === 0 ? [] : [`${at}: ${faults.join('; ')}`]
+  })
+  if (unfit.length === 0) return
+  if (types.isClosed) throw new WriteRejectedError({ kind: 'invalid', issues: asWarnings(unfit) })
+  onUnfit?.(unfit.length)
+}
+
 class WriteApplier {
   readonly written = new WrittenElements()
+  /** Each element that an upsert or the deletion of a property has changed; empty without declared types. */
+  readonly changed = new Map<string, { readonly at: string; readonly key: NodeKey | RelationshipKey }>()
   private readonly query: CompiledQuery
   private readonly batch: WriteBatch
   private readonly view: BatchView
+  private readonly types: DeclaredTypes | null
 
-  constructor(query: CompiledQuery, batch: WriteBatch, view: BatchView) {
+  constructor(query: CompiledQuery, batch: WriteBatch, view: BatchView, types: DeclaredTypes | null) {
     this.query = query
     this.batch = batch
     this.view = view
+    this.types = types
+  }
+
+  private nodeChanged(at: string, key: NodeKey): void {
+    if (this.types !== null) this.changed.set(JSON.stringify([key.type, key.externalId]), { at, key })
+  }
+
+  private relationshipChanged(at: string, key: RelationshipKey): void {
+    const { source, type, target } = key
+    if (this.types !== null) this.changed.set(JSON.stringify([source, type, target]), { at, key })
   }
 
   upsertNode({ name, at, key, labels, properties }: BoundNodeWrite, row: MaterializedRow): void {
@@ -75,12 +111,15 @@ class WriteApplier {
     }
     if (key === null) {
       for (const id of nodesIn(row.value(name), at, name)) {
-        const updated = this.batch.upsertNode({ ...this.writableNode(id, at, name), ...change })
+        const stored = this.writableNode(id, at, name)
+        const updated = this.batch.upsertNode(this.typedNode({ ...stored, ...change }))
+        this.nodeChanged(at, stored)
         this.written.addNode(updated.id, properties.map(nameOf), labels !== null)
       }
       return
     }
-    const { id } = this.batch.upsertNode({ ...key, ...change })
+    const { id } = this.batch.upsertNode(this.typedNode({ ...key, ...change }))
+    this.nodeChanged(at, key)
     this.written.addNode(id, properties.map(nameOf), labels !== null)
     row.set(name, new NodeValue(0, id))
   }
@@ -89,7 +128,9 @@ class WriteApplier {
     const change = properties.length === 0 ? {} : { properties: properties.map(({ input }) => input) }
     if (key === null) {
       for (const id of relationshipsIn(row.value(name), at, name)) {
-        const updated = this.batch.upsertRelationship({ ...this.writableRelationship(id, at, name), ...change })
+        const stored = this.writableRelationship(id, at, name)
+        const updated = this.batch.upsertRelationship(this.typedRelationship({ ...stored, ...change }))
+        this.relationshipChanged(at, stored)
         if (updated !== null) this.written.addRelationship(updated.id, properties.map(nameOf))
       }
       return
@@ -103,10 +144,19 @@ class WriteApplier {
       )
     }
     const ends = { source: this.keyOf(source, at, key.source), target: this.keyOf(target, at, key.target) }
-    const written = this.batch.upsertRelationship({ ...ends, type: key.type, ...change })
+    const written = this.batch.upsertRelationship(this.typedRelationship({ ...ends, type: key.type, ...change }))
+    this.relationshipChanged(at, { ...ends, type: key.type })
     assert(written !== null, 'both end nodes exist until something is deleted')
     this.written.addRelationship(written.id, properties.map(nameOf))
     row.set(name, new RelationshipValue(0, written.id))
+  }
+
+  private typedNode(input: NodeInput): NodeInput {
+    return this.types === null ? input : this.types.node(input)
+  }
+
+  private typedRelationship(input: RelationshipInput): RelationshipInput {
+    return this.types === null ? input : this.types.relationship(input)
   }
 
   private end(row: MaterializedRow, name: string, at: string): NodeId {
@@ -131,6 +181,7 @@ class WriteApplier {
       const key = this.writableNode(id, at, variable)
       if (what === 'element') this.batch.deleteNode(key)
       else this.batch.deleteNodeProperties(key, namesOf(what, this.view.nodeStoredProperties(id)))
+      this.nodeChanged(at, key)
     }
   }
 
@@ -140,6 +191,7 @@ class WriteApplier {
       const key = this.writableRelationship(id, at, variable)
       if (what === 'element') this.batch.deleteRelationship(key)
       else this.batch.deleteRelationshipProperties(key, namesOf(what, this.view.relationshipStoredProperties(id)))
+      this.relationshipChanged(at, key)
     }
   }
 

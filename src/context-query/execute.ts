@@ -13,6 +13,7 @@ import type { PageTokenCounts } from '../kernel/request/page-token-counts.ts'
 import { requestStartMs } from '../kernel/request/remote-reads.ts'
 import { noOrigin, type RequestOrigin } from '../kernel/request/request-origin.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import type { TypeComparison } from '../model/declared-types.ts'
 import type { ExternalDataResolvers, Resolution } from '../pip/resolution.ts'
 import { missingParameters } from '../policy/input-parameters.ts'
 import type { BoundParameters } from '../policy/value-reference.ts'
@@ -37,6 +38,8 @@ export interface ContextQueryDeps {
   }
   /** Returns the graphs of a project; null while it is not provisioned, or after its deletion. */
   graphsOf(projectId: string): ProjectGraphs | null
+  /** How writes are compared with the declared types of a project; null or absent: it declares none. */
+  comparisonOf?(projectId: string): TypeComparison | null
   /** Limits of one execution. */
   readonly limits: BudgetLimits
   /** Time limit of queries with `batch_read`, in milliseconds. */
@@ -173,6 +176,7 @@ async function execute(
               parameters: bound.value,
               limits,
               deadlineMs: requestStartMs() + limits.timeMs,
+              comparison: deps.comparisonOf?.(caller.projectId) ?? null,
               onWritten,
             },
             query.writes,
@@ -216,7 +220,7 @@ function readPage(
 /** Writes to all matched rows. There is one page: all rows, or an error. */
 async function writePage(
   { writesMax, answerMax }: ContextQueryDeps,
-  call: Pick<WriteCall, 'graph' | 'query' | 'parameters' | 'limits' | 'deadlineMs' | 'onWritten'>,
+  call: Pick<WriteCall, 'graph' | 'query' | 'parameters' | 'limits' | 'deadlineMs' | 'comparison' | 'onWritten'>,
   writes: WritePlan,
   { skip, size, next }: PageRange,
   resolution: Resolution,

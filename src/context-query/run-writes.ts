@@ -10,6 +10,7 @@ import type { BatchView, GraphStore, GraphVersion, Snapshot, WriteBatch } from '
 import type { ServiceError } from '../kernel/errors.ts'
 
 import { err, ok, type Result } from '../kernel/result.ts'
+import type { TypeComparison } from '../model/declared-types.ts'
 import type { BoundParameters } from '../policy/value-reference.ts'
 import { applyWrites, WriteRejectedError } from './apply-writes.ts'
 import type { CompiledQuery } from './compile-query.ts'
@@ -33,6 +34,8 @@ export interface WriteCall {
   readonly writesMax: number
   /** Maximum characters of the values in the response. */
   readonly answerMax: number
+  /** Null or absent: the project declares no types. */
+  readonly comparison?: TypeComparison | null
   /** Called within the transaction after the writes, with the number of records. */
   readonly onWritten?: ((batch: WriteBatch, records: number) => void) | null
 }
@@ -142,7 +145,7 @@ function invalid(issue: string): WriteRejectedError {
 
 function write(call: WriteCall, batch: WriteBatch, view: BatchView, rows: readonly MaterializedRow[]): WriteOutcome {
   const { query, bound } = call
-  const written = applyWrites(query, bound, rows, batch, view)
+  const written = applyWrites(query, bound, rows, batch, view, call.comparison ?? null)
   const context = new RecordContext(view, new ResponseBudget(call.answerMax, unlimitedBudget()), written)
   const data = rows.map((row) => query.records.read(row, context))
   call.onWritten?.(batch, data.length)

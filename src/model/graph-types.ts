@@ -28,7 +28,7 @@ interface PropertyType {
 }
 
 /** The declared properties of a type, by name. */
-type PropertyTypes = ReadonlyMap<string, PropertyType>
+export type PropertyTypes = ReadonlyMap<string, PropertyType>
 
 /** A declared type of nodes: nodes with exactly these labels, in any order. The type of a node is one of its labels. */
 export interface NodeTypeDeclaration {

@@ -22,6 +22,8 @@ export interface HttpSchemas {
   AskedPolicyStatus: 'ACTIVE' | 'DRAFT'
   CaptureResult: {
     readonly results: readonly HttpSchemas['CapturedElement'][]
+    /** What the declared types of the project do not allow of the written elements; absent: nothing. */
+    readonly warnings?: readonly string[] | undefined
   }
   CapturedElement: {
     readonly id: string
@@ -559,6 +561,8 @@ export interface HttpSchemas {
   }
   RelationshipsResult: {
     readonly results: readonly HttpSchemas['CapturedElement'][]
+    /** What the declared types of the project do not allow of the written elements; absent: nothing. */
+    readonly warnings?: readonly string[] | undefined
     /** The relationships that were left out, with `on_missing_end: "skip"`; their id in `results` is empty. */
     readonly skipped?: readonly HttpSchemas['SkippedRelationship'][] | undefined
     /** The relationships that were merged with an earlier one of the batch, because a graph holds one of a type from one node to another; absent if no relationship was merged. */

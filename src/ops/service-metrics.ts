@@ -19,6 +19,8 @@ export interface ServiceMetrics {
   recordPolicyFault(): void
   /** Records captured items. */
   recordCapture(operation: string, items: number): void
+  /** Records written elements that the declared types of their project do not allow. */
+  recordUnfit(items: number): void
   /** Adds the increments of a lane. */
   addDeltas(counts: CounterDeltas): void
   /** In a lane: returns the increments since the last call. */
@@ -290,6 +292,10 @@ export function createServiceMetrics(dataDir: string, version: string, worker: n
     'Policies that failed and therefore did not grant.',
   )({})
   const captured = metrics.counter('verdigraph_capture_items_total', 'Captured items that were written.')
+  const unfit = metrics.counter(
+    'verdigraph_unfit_items_total',
+    'Written nodes and relationships that the declared types of their project do not allow.',
+  )({})
   const operations = new Map<string, Counter>()
   const recorded: RecordedDuration[] = []
   let readLanes: (() => LaneStats) | null = null
@@ -350,6 +356,7 @@ export function createServiceMetrics(dataDir: string, version: string, worker: n
       histogram.observe(durationMs / 1000, exemplarOf(origin.trace))
     },
     recordPolicyFault: () => faults.add(1),
+    recordUnfit: (items) => unfit.add(items),
     spans: {
       exported: (spans) => spansExported.add(spans),
       dropped: (reason, spans) => droppedBy[reason].add(spans),

@@ -55,7 +55,7 @@ function hasOneType(budget: Budget, value: Value, { name, items, nullable }: Val
     case 'RELATIONSHIP':
     case 'MAP':
     case 'PATH':
-      return nameOf(value) === name
+      return valueTypeNameOf(value) === name
     default:
       return assertNever(name)
   }
@@ -65,16 +65,17 @@ function hasOneType(budget: Budget, value: Value, { name, items, nullable }: Val
 function isPropertyValue(budget: Budget, value: Value): boolean {
   if (!Array.isArray(value)) return isStorable(value)
   budget.chargeSteps(value.length)
-  return value.every((item: Value) => isStorable(item) && nameOf(item) === nameOf(value[0] as Value))
+  return value.every((item: Value) => isStorable(item) && valueTypeNameOf(item) === valueTypeNameOf(value[0] as Value))
 }
 
 const structures: ReadonlySet<ValueTypeName> = new Set(['NULL', 'NODE', 'RELATIONSHIP', 'MAP', 'LIST', 'PATH'])
 
 function isStorable(value: Value): boolean {
-  return !structures.has(nameOf(value))
+  return !structures.has(valueTypeNameOf(value))
 }
 
-function nameOf(value: Value): ValueTypeName {
+/** The name of the type of a value. */
+export function valueTypeNameOf(value: Value): ValueTypeName {
   if (value === null) return 'NULL'
   if (typeof value === 'boolean') return 'BOOLEAN'
   if (typeof value === 'string') return 'STRING'
@@ -104,7 +105,7 @@ export function valueTypesText(types: readonly ValueType[]): string {
 
 function typeOf(budget: Budget, value: Value): ValueType {
   budget.chargeSteps(1)
-  const name = nameOf(value)
+  const name = valueTypeNameOf(value)
   if (!Array.isArray(value)) return { name, items: null, nullable: value === null }
   const found = new Map<string, ValueType>()
   for (const item of value as readonly Value[]) {
