@@ -325,6 +325,12 @@ export const layerRules: readonly LayerRule[] = [
       'model compiles the model of a project and compares texts with it: it imports the grammar, the engine, the types of configuration, kernel and zod; no feature',
   },
   {
+    files: ['src/migration/'],
+    mayImport: ['src/migration/', 'grammar/diagnostic.ts', 'src/kernel/'],
+    sentence:
+      'migration reads models of other products and writes texts: it imports itself, kernel and positions in texts; no decision imports it',
+  },
+  {
     files: ['src/policy/'],
     mayImport: ['src/policy/', ...feature],
     sentence:
@@ -1822,6 +1828,13 @@ export const entryPoints: readonly string[] = [
 export const testOnlyFiles: readonly string[] = [
   // records, keys, both directions, labels, index and counts of a store agree
   'src/store/integrity/check-graph.ts',
+  // the command `convert` follows
+  'src/migration/captured-relationships.ts',
+  'src/migration/openfga/read-model.ts',
+  'src/migration/openfga/read-tuple.ts',
+  'src/migration/spicedb/read-relationship.ts',
+  'src/migration/spicedb/read-schema.ts',
+  'src/migration/write-model.ts',
 ]
 
 /** Only the wiring may import these files, even if another rule allows it. */
