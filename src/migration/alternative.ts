@@ -2,7 +2,7 @@
 import { quoted } from './condition-text.ts'
 
 /** One step of a path. */
-export interface AlternativeStep {
+interface AlternativeStep {
   /** Relationship types, any of which it follows. */
   readonly types: readonly string[]
   readonly direction: 'right' | 'left'
