@@ -4,6 +4,7 @@ import type { DecisionEventLog } from '../events/recorders/record-decisions.ts'
 import { DerivedSigner } from '../identity/derived-signer.ts'
 import { mintGid } from '../kernel/ids.ts'
 import { InlineHistory } from '../kernel/request/inline-history.ts'
+import { modelOf } from '../model/stored-model.ts'
 import { LogFile } from '../ops/log-file.ts'
 import type { DecisionDeps, DecisionEvent } from '../pdp/decision-deps.ts'
 import { DecisionLog } from '../pdp/decision-log.ts'
@@ -43,6 +44,7 @@ export function createDecisions(
   return {
     policies,
     drafts,
+    modelOf: (projectId) => modelOf(documents, projectId),
     graphsOf: (projectId) => graphs.graphsOf(projectId),
     dimensionWeights: (projectId, nodeType) => dimensionWeights(documents, projectId, nodeType),
     limits: {

@@ -249,6 +249,7 @@ function decisionDeps(deps: AuthorizerDeps, policies: PolicyIndex, drafts: Draft
   return {
     policies,
     drafts,
+    modelOf: (projectId) => modelOf(deps.documents, projectId),
     graphsOf: () => deps.graphs(),
     limits: {
       stepsMax: settings.traversalStepsMax,

@@ -110,6 +110,8 @@ export interface HttpSchemas {
     readonly removed_policies?: readonly string[] | undefined
     /** True: `policies` is the whole set, and all others are removed. */
     readonly replace_all?: boolean | undefined
+    /** The text of a model that replaces that of the project; null: the project has none; default: the stored one. */
+    readonly model?: string | null | undefined
     /** True: the stored DRAFT policies are added, as if they were ACTIVE. */
     readonly draft?: boolean | undefined
     /** Which subjects are compared; default: all. */

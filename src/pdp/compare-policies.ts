@@ -21,6 +21,8 @@ import { type ReadSession, readInSession } from './read-session.ts'
 export interface ComparedPolicy extends CompiledPolicy {
   /** False: it is only proposed, and its id has no meaning. */
   readonly isStored: boolean
+  /** The text of the model that gives relationships of the policy their meaning; absent or empty: none of them is derived. */
+  readonly model?: string
 }
 
 /** The two sets of policies. */
@@ -525,6 +527,7 @@ function textOf(policy: ComparedPolicy): string {
     resourceType,
     document.condition.cypher,
     document.condition.filter ?? null,
+    policy.model ?? '',
   ])
   texts.set(policy, text)
   return text

@@ -6,9 +6,11 @@ import { writeJson } from '../kernel/json/json.ts'
 import { isJsonObject } from '../kernel/json/json-kind.ts'
 import type { AgentCaller, Claims } from '../kernel/request/caller.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import { compileDecisionPolicy } from '../policy/compile-policy.ts'
+import { compiledModel, definedNames, noModel, type StoredModel } from '../model/stored-model.ts'
+import { type CompiledDocument, compileDecisionDocument, compileDecisionPolicy } from '../policy/compile-policy.ts'
 import type { BrokenDraft } from '../policy/draft-policies.ts'
 import { inputIssues } from '../policy/input-parameters.ts'
+import { mayName } from '../policy/model-consequences.ts'
 import type { CompiledPolicy } from '../policy/policy-index.ts'
 import {
   type ComparedPolicy,
@@ -98,10 +100,21 @@ function limitsOf(deps: DecisionDeps, { budget = {}, sample = DEFAULT_SAMPLE }: 
 function policySets(
   deps: DecisionDeps,
   projectId: string,
-  { policies = [], removed_policies = [], replace_all = false, draft = false }: ComparisonRequest,
+  { policies = [], removed_policies = [], replace_all = false, draft = false, model: text }: ComparisonRequest,
 ): Result<PolicySets, ServiceError> {
   const issues: string[] = []
-  const old = deps.policies.all(projectId).map(storedPolicy)
+  const stored = deps.modelOf?.(projectId) ?? noModel
+  const model = text === undefined ? stored : text === null ? noModel : compiledModel({ model: text })
+  const derived = [...definedNames(stored), ...definedNames(model)]
+  const modelOf = (policy: CompiledPolicy | CompiledDocument, meaning: StoredModel): string =>
+    mayName(policy.document.condition.cypher, derived) ? (meaning.ok ? (meaning.value?.text ?? '') : '') : ''
+  const asStored = (policy: CompiledPolicy): ComparedPolicy => ({
+    ...policy,
+    isStored: true,
+    model: modelOf(policy, stored),
+  })
+  if (!model.ok) return err({ kind: 'invalid', issues: model.error })
+  const old = deps.policies.all(projectId).map(asStored)
   const names = new Set(old.map(({ name }) => name))
   for (const [i, name] of removed_policies.entries()) {
     if (!names.has(name)) issues.push(`removed_policies[${i}]: no ACTIVE decision policy is named \`${name}\``)
@@ -111,19 +124,26 @@ function policySets(
   for (const [i, { name, policy, tags }] of policies.entries()) {
     if (given.has(name)) issues.push(`policies[${i}].name: \`${name}\` is given twice`)
     given.add(name)
-    const compiled = compileDecisionPolicy(writeJson(policy))
-    if (compiled.ok) proposed.push({ ...compiled.value, id: '', name, revision: 0, tags: tags ?? [], isStored: false })
+    const compiled = compileDecisionPolicy(writeJson(policy), model.value)
+    if (compiled.ok)
+      proposed.push({
+        ...compiled.value,
+        ...{ id: '', name, revision: 0, tags: tags ?? [], isStored: false, model: modelOf(compiled.value, model) },
+      })
     else issues.push(...compiled.error.map((issue) => `policies[${i}].${issue}`))
   }
   if (issues.length > 0) return err({ kind: 'invalid', issues })
-  const stored = draft ? deps.drafts.all(projectId).map(storedPolicy) : old
+  const all = draft ? deps.drafts.all(projectId).map(asStored) : old
   const removed = new Set([...removed_policies, ...given])
-  const kept = replace_all ? [] : stored.filter(({ name }) => !removed.has(name))
-  return ok({ old, new: [...kept, ...proposed] })
-}
-
-function storedPolicy(policy: CompiledPolicy): ComparedPolicy {
-  return { ...policy, isStored: true }
+  const kept = replace_all ? [] : all.filter(({ name }) => !removed.has(name))
+  if (text === undefined) return ok({ old, new: [...kept, ...proposed] })
+  const recompiled = kept.flatMap((policy): readonly ComparedPolicy[] => {
+    const compiled = compileDecisionDocument(policy.document, model.value)
+    if (compiled.ok) return [{ ...policy, ...compiled.value, model: modelOf(policy, model) }]
+    issues.push(...compiled.error.map((issue) => `model: the policy \`${policy.name}\` would not compile: ${issue}`))
+    return []
+  })
+  return issues.length > 0 ? err({ kind: 'invalid', issues }) : ok({ old, new: [...recompiled, ...proposed] })
 }
 
 /** The policies of both sets whose tags differ. They change decisions with `context.policy_tags`, and those are not compared. */

@@ -30,6 +30,13 @@ export const comparisonRequest = z
     policies: z.array(proposedPolicy).optional().describe('policies to add or to replace'),
     removed_policies: z.array(z.string()).optional().describe('names of ACTIVE policies to remove'),
     replace_all: z.boolean().optional().describe('true: `policies` is the whole set, and all others are removed'),
+    model: z
+      .string()
+      .nullable()
+      .optional()
+      .describe(
+        'the text of a model that replaces that of the project; null: the project has none; default: the stored one',
+      ),
     draft: z.boolean().optional().describe('true: the stored DRAFT policies are added, as if they were ACTIVE'),
     subject: comparedEntities.optional().describe('which subjects are compared; default: all'),
     action: z

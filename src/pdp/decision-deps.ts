@@ -5,6 +5,7 @@ import type { ServiceError, ThrownServiceError } from '../kernel/errors.ts'
 import type { AgentCaller } from '../kernel/request/caller.ts'
 import type { InlineHistory } from '../kernel/request/inline-history.ts'
 import type { RequestOrigin } from '../kernel/request/request-origin.ts'
+import type { StoredModel } from '../model/stored-model.ts'
 import type { DraftPolicies } from '../policy/draft-policies.ts'
 import type { CompiledPolicy, PolicyIndex } from '../policy/policy-index.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
@@ -92,6 +93,8 @@ type DraftDecisionPolicies = Pick<DraftPolicies, keyof DecisionPolicies | 'broke
 export interface DecisionDeps {
   /** Those in force. */
   readonly policies: DecisionPolicies
+  /** The model of a project, which a comparison replaces. Absent: no project has one. */
+  readonly modelOf?: (projectId: string) => StoredModel
   /** For requests with `context.policy_status: "DRAFT"`. */
   readonly drafts: DraftDecisionPolicies
   /** Returns the graphs of a project; null while it is not provisioned, or after its deletion. */

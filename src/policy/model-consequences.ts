@@ -51,8 +51,8 @@ function removedIssue(user: string, type: string): string {
   return `${user} uses the definition \`${type}\`, which the change removes: change it first, or in the same apply`
 }
 
-/** Whether a text may name one of the relationship types. A name may be written with escapes, which are not decoded here. */
-function mayName(text: string, names: readonly string[]): boolean {
+/** Whether the text of a policy may name one of the relationship types. A name may be written with escapes, which are not decoded here. */
+export function mayName(text: string, names: readonly string[]): boolean {
   return text.includes('\\') || names.some((name) => name.includes('`') || text.includes(name))
 }
 

@@ -1621,6 +1621,7 @@ export const layerRules: readonly LayerRule[] = [
   {
     files: ['src/cli/project/'],
     mayImport: [
+      'src/model/stored-model.ts',
       'src/cli/project/',
       'src/kernel/',
       'grammar/suggest.ts',

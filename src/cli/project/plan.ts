@@ -4,6 +4,7 @@ import type { ComparisonInput, ComparisonOutput, PolicyProposal } from '../../au
 import type { DocumentFields } from '../../config/kind.ts'
 import { parseJson } from '../../kernel/json/json.ts'
 import { isJsonObject } from '../../kernel/json/json-kind.ts'
+import { modelsKind } from '../../model/stored-model.ts'
 import { policiesKind } from '../../policy/authorization-policy.ts'
 import { isContextPolicy, policyHeader } from '../../policy/policy-header.ts'
 import type { CurrentProject } from '../../project/current-project.ts'
@@ -95,13 +96,13 @@ function wouldChange(difference: ProjectDifference, prune: boolean, compared: Co
   return hasChanges(difference) || deletes || isOther
 }
 
-/** The changed decision policies; null: none. */
+/** The changed decision policies and the changed model; null: none. */
 function proposalOf(
   folder: ProjectFolder,
   current: CurrentProject,
   { documents }: ProjectDifference,
   prune: boolean,
-): Pick<ComparisonInput, 'policies' | 'removed_policies'> | null {
+): Pick<ComparisonInput, 'policies' | 'removed_policies' | 'model'> | null {
   const policies: PolicyProposal[] = []
   const removed: string[] = []
   const isPolicy = (name: string) => (one: { readonly kind: string; readonly name: string }) =>
@@ -114,7 +115,23 @@ function proposalOf(
     if (after !== undefined && decides(after)) policies.push(proposed(name, after))
     else if (before !== undefined && decides(before)) removed.push(name)
   }
-  return policies.length + removed.length === 0 ? null : { policies, removed_policies: removed }
+  const model = proposedModel(folder, documents, prune)
+  if (policies.length + removed.length === 0 && model === undefined) return null
+  return { policies, removed_policies: removed, ...(model !== undefined && { model }) }
+}
+
+/** The text of the changed model; null: it is removed; undefined: it stays. */
+function proposedModel(
+  folder: ProjectFolder,
+  documents: ProjectDifference['documents'],
+  prune: boolean,
+): string | null | undefined {
+  const changed = documents.filter(
+    ({ kind, action }) =>
+      kind === modelsKind && (action === 'create' || action === 'update' || (action === 'delete' && prune)),
+  )
+  if (changed.length === 0) return undefined
+  return (folder.documents.find(({ kind }) => kind === modelsKind)?.body.model as string | undefined) ?? null
 }
 
 function decides(body: DocumentFields): boolean {

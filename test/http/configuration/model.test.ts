@@ -238,6 +238,31 @@ decisions:
   })
 })
 
+describe('a comparison with a proposed model', () => {
+  const proposed = READS.replace('OWNER', 'VIEWER')
+
+  beforeEach(async () => {
+    await stored()
+    await readPolicy()
+    await captured('relationships', { relationships: [related('User', 'bob', 'OWNER', 'Doc', 'plan')] })
+  })
+
+  test('shows which decisions the model would change', async () => {
+    const { status, body, text } = await asEditor('/access/v1/compare', { model: proposed })
+    expect([status, body.gained, body.lost, body.complete], text).toEqual([200, 0, 1, true])
+    expect(body.losses).toMatchObject([{ sample: [{ subject: { id: 'bob' }, resource: { id: 'plan' } }] }])
+    const unchanged = await asEditor('/access/v1/compare', { model: `// the same\n${READS}` })
+    expect([unchanged.body.gained, unchanged.body.lost]).toEqual([0, 0])
+  })
+
+  test('compares the project without its model, and refuses a faulty one', async () => {
+    const none = await asEditor('/access/v1/compare', { model: null })
+    expect([none.status, none.body.lost], none.text).toEqual([200, 2])
+    const refused = await asEditor('/access/v1/compare', { model: 'DEFINE' })
+    expect([refused.status, refused.text]).toEqual([422, expect.stringContaining('model: line 1')])
+  })
+})
+
 describe('the name of a definition', () => {
   test('cannot be the type of a captured relationship', async () => {
     await stored()
