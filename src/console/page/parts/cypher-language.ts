@@ -21,14 +21,23 @@ export interface CypherCompletion {
 }
 
 /** Checks a query that ends with RETURN. Rejects as `call` does. */
-export async function checkQuery(
+export function checkQuery(projectId: string, query: string, signal: AbortSignal): Promise<readonly CypherFinding[]> {
+  return check(projectId, { query }, signal)
+}
+
+/** Checks the text of a model. Rejects as `call` does. */
+export function checkModel(projectId: string, model: string, signal: AbortSignal): Promise<readonly CypherFinding[]> {
+  return check(projectId, { model }, signal)
+}
+
+async function check(
   projectId: string,
-  query: string,
+  body: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<readonly CypherFinding[]> {
   const { findings } = await call<{ readonly findings: readonly CypherFinding[] }>('POST', '/graph/v1/check', {
     project: projectId,
-    body: { query },
+    body,
     signal,
   })
   return findings

@@ -1,4 +1,4 @@
-// The editor of one policy or knowledge query: fields, what the change means, and its history.
+// The editor of one policy, knowledge query or model: fields, what the change means, and its history.
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { linkTo } from '../address.ts'
@@ -38,7 +38,7 @@ export function DocumentEditor<T extends PageDocument>(props: {
   const remove = async (): Promise<void> => {
     const isGone = await edited.remove()
     setDeleting(false)
-    if (isGone) location.replace(linkTo('policies', kind.parameter === 'query' ? { list: 'queries' } : {}))
+    if (isGone) location.replace(linkTo('policies', { list: kind.list }))
   }
   useEffect(() => {
     if (isChanged) setNotice('')
@@ -54,7 +54,7 @@ export function DocumentEditor<T extends PageDocument>(props: {
   })
   if (reading.error !== null && base === null) return <Failure error={reading.error} retry={reading.reload} />
   if (reading.isLoading && base === null && !isRestored) return <Loading />
-  const back = linkTo('policies', kind.parameter === 'query' ? { list: 'queries' } : {})
+  const back = linkTo('policies', { list: kind.list })
   const history: readonly Tab[] =
     base === null
       ? []
@@ -88,7 +88,8 @@ export function DocumentEditor<T extends PageDocument>(props: {
           Policies and queries
         </a>
         <h1>
-          {isNew ? `New ${kind.noun}` : form.name} {!isNew && <StatusBadge status={base.form.status ?? ''} />}
+          {isNew ? `New ${kind.noun}` : form.name}{' '}
+          {base?.form.status !== undefined && <StatusBadge status={base.form.status} />}
         </h1>
         {!isNew && (
           <p>
@@ -104,11 +105,9 @@ export function DocumentEditor<T extends PageDocument>(props: {
       )}
       {conflict !== null && <Conflict kind={kind} edited={edited} />}
       <div class="card stack">
-        <StatusField
-          value={form.status ?? ''}
-          isReadOnly={isReadOnly}
-          onChange={(status) => edited.change({ status })}
-        />
+        {form.status !== undefined && (
+          <StatusField value={form.status} isReadOnly={isReadOnly} onChange={(status) => edited.change({ status })} />
+        )}
         <NameFields form={form} isNew={isNew} isReadOnly={isReadOnly} onChange={edited.change} />
         {fields}
       </div>

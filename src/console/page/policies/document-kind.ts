@@ -1,15 +1,19 @@
 // The kinds of documents that the editor knows: their fields as texts, and the body that they stand for.
 
-/** The members that policies and knowledge queries share. */
+/** The members that all documents of the editor share. */
 export interface PageDocument {
   readonly id: string
   readonly name: string
   readonly display_name: string
   readonly description: string
-  readonly status: DocumentStatusName
   readonly create_time: string
   readonly update_time: string
   readonly updated_by: string
+}
+
+/** A policy or a knowledge query. */
+export interface PageStatusDocument extends PageDocument {
+  readonly status: DocumentStatusName
 }
 
 /** Whether a document is used. A DRAFT is not checked. */
@@ -24,10 +28,12 @@ export type FormBody = { readonly body: Readonly<Record<string, unknown>> } | { 
 /** A kind of documents. */
 export interface DocumentKindView<T extends PageDocument> {
   /** Of `/configs/v1/{path}`. */
-  readonly path: 'authorization-policies' | 'knowledge-queries'
-  readonly noun: 'policy' | 'knowledge query'
+  readonly path: 'authorization-policies' | 'knowledge-queries' | 'models'
+  readonly noun: 'policy' | 'knowledge query' | 'model'
   /** The parameter of the address. */
-  readonly parameter: 'policy' | 'query'
+  readonly parameter: 'policy' | 'query' | 'model'
+  /** The tab that leads to the document; null: the first one. */
+  readonly list: 'queries' | 'model' | null
   readonly empty: FormTexts
   formOf(document: T): FormTexts
   /** The members without name and project. */
@@ -41,7 +47,7 @@ export function sharedLines({ display_name, description, status }: FormTexts): s
   return [
     ...(display_name ? [`display name: ${display_name}`] : []),
     ...(description ? [`description: ${description}`] : []),
-    `status: ${status}`,
+    ...(status === undefined ? [] : [`status: ${status}`]),
   ]
 }
 

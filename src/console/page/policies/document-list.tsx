@@ -4,7 +4,7 @@ import { useRef, useState } from 'preact/hooks'
 import { linkTo } from '../address.ts'
 import { Empty } from '../parts/feedback.tsx'
 import { Icon } from '../parts/icon.tsx'
-import type { DocumentKindView, PageDocument } from './document-kind.ts'
+import type { DocumentKindView, PageStatusDocument } from './document-kind.ts'
 import { StatusBadge } from './status-badge.tsx'
 import { dateText } from './times.ts'
 
@@ -19,7 +19,7 @@ const statusFilters = ['ALL', 'ACTIVE', 'DRAFT', 'INACTIVE'] as const
 const filterTitles = { ALL: 'All', ACTIVE: 'Active', DRAFT: 'Draft', INACTIVE: 'Inactive' } as const
 
 /** `describe`: the second line of a row; `text`: what the search finds besides the names. */
-export function DocumentList<T extends PageDocument>(props: {
+export function DocumentList<T extends PageStatusDocument>(props: {
   readonly kind: DocumentKindView<T>
   readonly documents: readonly T[]
   readonly describe: (document: T) => ComponentChildren
@@ -126,8 +126,9 @@ export function DocumentList<T extends PageDocument>(props: {
 
 const statusRank = { ACTIVE: 0, DRAFT: 1, INACTIVE: 2 } as const
 
-function comparator(order: Order): (a: PageDocument, b: PageDocument) => number {
-  const byName = (a: PageDocument, b: PageDocument): number => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
+function comparator(order: Order): (a: PageStatusDocument, b: PageStatusDocument) => number {
+  const byName = (a: PageStatusDocument, b: PageStatusDocument): number =>
+    a.name < b.name ? -1 : a.name > b.name ? 1 : 0
   if (order === 'time')
     return (a, b) => (a.update_time < b.update_time ? 1 : a.update_time > b.update_time ? -1 : byName(a, b))
   if (order === 'status') return (a, b) => statusRank[a.status] - statusRank[b.status] || byName(a, b)

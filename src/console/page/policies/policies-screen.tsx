@@ -7,6 +7,8 @@ import type { ScreenProps } from '../screen.ts'
 import { useStore } from '../store.ts'
 import { useData } from '../use-data.ts'
 import { DocumentList } from './document-list.tsx'
+import type { PageModel } from './model-form.ts'
+import { ModelTab, ModelView } from './model-view.tsx'
 import { headOf, type PagePolicy, policyKind } from './policy-form.ts'
 import { PolicyView } from './policy-view.tsx'
 import { type PageKnowledgeQuery, queryKind } from './query-form.ts'
@@ -17,12 +19,15 @@ import { TestsView } from './tests-view.tsx'
 export default function PoliciesScreen({ projectId, parameters }: ScreenProps) {
   const policy = parameters.get('policy')
   const query = parameters.get('query')
+  const model = parameters.get('model')
   return (
     <div class="stack gap-18 policies-screen">
       {policy !== null ? (
         <PolicyView key={`policy ${policy}`} projectId={projectId} id={policy} />
       ) : query !== null ? (
         <QueryView key={`query ${query}`} projectId={projectId} id={query} />
+      ) : model !== null ? (
+        <ModelView key={`model ${model}`} projectId={projectId} id={model} />
       ) : (
         <Lists projectId={projectId} selected={parameters.get('list') ?? 'policies'} />
       )}
@@ -36,19 +41,20 @@ function Lists({ projectId, selected }: { readonly projectId: string; readonly s
   const scope = `project_id=${encodeURIComponent(projectId)}&full_fetch=true`
   const listed = useData(
     async (signal) => {
-      const [policies, queries] = await Promise.all([
+      const [policies, queries, models] = await Promise.all([
         call<{ readonly data: readonly PagePolicy[] }>('GET', `/configs/v1/authorization-policies?${scope}`, {
           signal,
         }),
         call<{ readonly data: readonly PageKnowledgeQuery[] }>('GET', `/configs/v1/knowledge-queries?${scope}`, {
           signal,
         }),
+        call<{ readonly data: readonly PageModel[] }>('GET', `/configs/v1/models?${scope}`, { signal }),
       ])
-      return { policies: policies.data, queries: queries.data }
+      return { policies: policies.data, queries: queries.data, model: models.data[0] ?? null }
     },
     [projectId],
   )
-  const { policies = [], queries = [] } = listed.value ?? {}
+  const { policies = [], queries = [], model = null } = listed.value ?? {}
   const nameOf = (id: string): string => policies.find((one) => one.id === id)?.name ?? id
   return (
     <>
@@ -92,6 +98,7 @@ function Lists({ projectId, selected }: { readonly projectId: string; readonly s
                 />
               ),
             },
+            { id: 'model', title: 'Model', content: () => <ModelTab model={model} canCreate={canCreate} /> },
             ...(canCreate ? [{ id: 'tests', title: 'Tests', content: () => <TestsView projectId={projectId} /> }] : []),
           ]}
         />

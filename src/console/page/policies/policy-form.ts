@@ -4,12 +4,12 @@ import {
   type DocumentKindView,
   type FormBody,
   type FormTexts,
-  type PageDocument,
+  type PageStatusDocument,
   sharedLines,
 } from './document-kind.ts'
 
 /** A stored policy. */
-export interface PagePolicy extends PageDocument {
+export interface PagePolicy extends PageStatusDocument {
   /** JSON text; a DRAFT may hold any text. */
   readonly policy: string
   readonly tags: readonly string[]
@@ -28,6 +28,7 @@ const kinds = {
   path: 'authorization-policies',
   noun: 'policy',
   parameter: 'policy',
+  list: null,
 } as const
 
 /** The kind. */

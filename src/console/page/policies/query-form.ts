@@ -1,8 +1,8 @@
 // A knowledge query as fields: its policy, and its document as JSON.
-import { blockLines, type DocumentKindView, type PageDocument, sharedLines } from './document-kind.ts'
+import { blockLines, type DocumentKindView, type PageStatusDocument, sharedLines } from './document-kind.ts'
 
 /** A stored knowledge query. */
-export interface PageKnowledgeQuery extends PageDocument {
+export interface PageKnowledgeQuery extends PageStatusDocument {
   readonly policy_id: string
   /** JSON text; a DRAFT may hold any text. */
   readonly query: string
@@ -13,6 +13,7 @@ export const queryKind: DocumentKindView<PageKnowledgeQuery> = {
   path: 'knowledge-queries',
   noun: 'knowledge query',
   parameter: 'query',
+  list: 'queries',
   empty: {
     name: '',
     display_name: '',
