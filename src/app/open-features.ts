@@ -1,5 +1,6 @@
 // Opens the features of a process: the second of four steps, each of which gives its record to the next.
 
+import type { AuditTrail } from '../audit/seal/audit-trail.ts'
 import { sealingProvisioner } from '../audit/seal/sealing-provisioner.ts'
 import { auditTotals } from '../audit/seal/sealing-state.ts'
 import { withSigningState } from '../audit/seal/signing-requests.ts'
@@ -8,16 +9,21 @@ import { createNameSource } from '../config/graphs/open-graphs.ts'
 import { Provisioning } from '../config/provisioning.ts'
 import { ConfigService } from '../config/service.ts'
 import { createSystemGraph } from '../config/system-nodes.ts'
+import type { ContextQueryDeps } from '../context-query/execute.ts'
 import { QueryIndex } from '../context-query/query-index.ts'
 import { ConfigEventLog } from '../events/recorders/record-configuration.ts'
 import { DecisionEventLog } from '../events/recorders/record-decisions.ts'
 import { introspectionEventLog } from '../events/recorders/record-introspections.ts'
 import { QueryEventLog } from '../events/recorders/record-queries.ts'
 import { RequestEventLog } from '../events/recorders/record-requests.ts'
-import { createRateLimiter } from '../http/rate-limit.ts'
+import { createRateLimiter, type RateLimiter } from '../http/rate-limit.ts'
+import type { UserTokenAuthenticator } from '../identity/user-tokens.ts'
 import { requestRemoval as requestMatchRemoval } from '../matching/entity-matching.ts'
+import type { McpEndpoint } from '../mcp/endpoint.ts'
 import { modelOf } from '../model/stored-model.ts'
+import type { LogFile } from '../ops/log-file.ts'
 import { maskSecrets } from '../ops/secret-mask.ts'
+import type { DecisionDeps } from '../pdp/decision-deps.ts'
 import { ParameterMask } from '../pdp/parameter-mask.ts'
 import { BackgroundCompiler } from '../policy/background-compiler.ts'
 import { MAX_INLINE_CHARS } from '../policy/compile-budget.ts'
@@ -27,15 +33,55 @@ import { requestRemoval as requestScoreRemoval } from '../trust/trust-scoring.ts
 import { createAuditTrail, signingKeyDeps } from './audit.ts'
 import { createContextQueries } from './context-queries.ts'
 import { createDecisionLog, createDecisions, openDecisionLogFile } from './decisions.ts'
-import { createEventRecording } from './events.ts'
+import { createEventRecording, type EventRecording } from './events.ts'
 import { createConfigKinds } from './kinds.ts'
 import { createMcpEndpoint } from './mcp.ts'
 import type { Platform } from './open-store.ts'
 import type { AppOverrides } from './overrides.ts'
 import { createUserTokens } from './user-tokens.ts'
 
+/** The features of a process, for the steps that follow. */
+export interface OpenedFeatures {
+  /** Recording and delivery of events, with their streams and sinks. */
+  readonly events: EventRecording
+  /** The audit logs of the folder. */
+  readonly audit: AuditTrail
+  /** This process seals the audit logs: no background process does. */
+  readonly isSealedHere: boolean
+  /** Records requests of HTTP and MCP for the audit logs. */
+  readonly requestEvents: RequestEventLog
+  /** Creates and deletes the graphs of projects, as their documents require. */
+  readonly provisioning: Provisioning
+  /** The configuration interface. */
+  readonly config: ConfigService
+  /** Inputs of captures. */
+  readonly capture: CaptureDeps
+  /** Masks values of input parameters in logs and events. */
+  readonly mask: ParameterMask
+  /** The decision log; null: it is off. */
+  readonly logFile: LogFile | null
+  /** The compiled policies of all projects. */
+  readonly policies: PolicyIndex
+  /** The compiled knowledge queries of all projects. */
+  readonly queries: QueryIndex
+  /** Inputs of decisions and searches. */
+  readonly decisions: DecisionDeps
+  /** Inputs of context queries. */
+  readonly contexts: ContextQueryDeps
+  /** Verifies the tokens of users. */
+  readonly userTokens: UserTokenAuthenticator
+  /** The limit of requests of an agent, which HTTP and MCP share; null: no limit. */
+  readonly rateLimiter: RateLimiter | null
+  /** The MCP endpoint of all projects. */
+  readonly mcp: McpEndpoint
+}
+
 /** Opens the features. Everything opened is added to `stack`. Completes what a crash interrupted, before the first request. */
-export async function openFeatures(platform: Platform, overrides: AppOverrides, stack: AsyncDisposableStack) {
+export async function openFeatures(
+  platform: Platform,
+  overrides: AppOverrides,
+  stack: AsyncDisposableStack,
+): Promise<OpenedFeatures> {
   const {
     process: { settings, clock, upstream, processNumber, inlineMs, destinations },
     reports: { log, report, metrics },
@@ -162,6 +208,3 @@ export async function openFeatures(platform: Platform, overrides: AppOverrides, 
     mcp,
   }
 }
-
-/** The features of a process. */
-export type OpenedFeatures = Awaited<ReturnType<typeof openFeatures>>

@@ -6,19 +6,40 @@ import { graphQueryEventLog } from '../events/recorders/record-graph-queries.ts'
 import { cypherLanguage } from '../graph-query/language/cypher-language.ts'
 import { graphQueryLimits } from '../graph-query/run-graph-query.ts'
 import { HttpListener } from '../http/listener/http-listener.ts'
+import type { Route } from '../http/route.ts'
 import { modelOf } from '../model/stored-model.ts'
 import { createScenarioRuns } from '../scenarios/run-over-stored.ts'
+import type { DecisionStreams } from '../streams/decision-streams.ts'
+import type { WatchHub } from '../streams/watch-hub.ts'
 import { createAuditReadsOf } from './audit.ts'
 import { configurationError } from './configuration.ts'
-import { createConsole } from './console.ts'
-import { createHandlers } from './handlers.ts'
+import { type Console, createConsole } from './console.ts'
+import { createHandlers, type Handlers } from './handlers.ts'
 import type { OpenedFeatures } from './open-features.ts'
 import type { OpenedProcesses } from './open-processes.ts'
 import type { Platform } from './open-store.ts'
-import { createOperator } from './operator.ts'
+import { createOperator, type OperatorParts } from './operator.ts'
 import type { AppOverrides } from './overrides.ts'
 import { createRoutes } from './routes.ts'
 import { createDecisionStreams, createWatch } from './watch.ts'
+
+/** The part of a process that clients reach. */
+export interface OpenedFront {
+  /** The HTTP server. It does not listen yet. */
+  readonly listener: HttpListener
+  /** The streams of changes of decisions. */
+  readonly watch: WatchHub
+  /** The streams of the decision log. */
+  readonly decisionStreams: DecisionStreams
+  /** Backups, their schedule, and the figures for the operator. */
+  readonly operator: OperatorParts
+  /** The console; null: it is off. */
+  readonly browserConsole: Console | null
+  /** All routes, as served. */
+  readonly routes: readonly Route[]
+  /** Answer requests by the routes. */
+  readonly handlers: Handlers
+}
 
 /** Opens what clients reach: the listener, the streams, the console, and the routes with their handlers. Everything opened is added to `stack`. */
 export function openFront(
@@ -27,7 +48,7 @@ export function openFront(
   { matching, lanes }: OpenedProcesses,
   overrides: AppOverrides,
   stack: AsyncDisposableStack,
-) {
+): OpenedFront {
   const {
     process: { settings, signal, clock, worker },
     reports: { log, metrics, processes },
@@ -88,6 +109,3 @@ export function openFront(
   })
   return { listener, watch, decisionStreams, operator, browserConsole, routes, handlers }
 }
-
-/** The part of a process that clients reach. */
-export type OpenedFront = ReturnType<typeof openFront>

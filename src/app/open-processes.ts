@@ -1,7 +1,13 @@
 // Opens the work that no request waits for, and the processes that do it: the third of four steps.
 
 import { BackgroundJobs } from '../background/background-jobs.ts'
+import type { BackgroundProcess } from '../background/background-process.ts'
+import type { ShippingProcess } from '../backup/shipping/shipping-process.ts'
 import { shippingTotals } from '../backup/shipping/shipping-status.ts'
+import type { LanePool } from '../lanes/lane-pool.ts'
+import type { EntityMatching } from '../matching/entity-matching.ts'
+import type { MatchingOperations } from '../matching/matching-operations.ts'
+import type { TrustScoring } from '../trust/trust-scoring.ts'
 import { createBackgroundProcess, createEventDispatcher } from './event-delivery.ts'
 import { createLanePool } from './lanes.ts'
 import { createEntityMatching, createMatchingOperations } from './matching.ts'
@@ -11,13 +17,29 @@ import type { AppOverrides } from './overrides.ts'
 import { createShippingProcess } from './shipping.ts'
 import { createTrustScoring } from './trust.ts'
 
+/** The work of a process that no request waits for, and the processes that do it. */
+export interface OpenedProcesses {
+  /** The process that ships changes to a place of backups; null: this process has none. */
+  readonly shipping: ShippingProcess | null
+  /** The background process; null: this process has none. It is started when the service listens. */
+  readonly background: BackgroundProcess | null
+  /** Passes of trust score profiles in this process. */
+  readonly trust: TrustScoring
+  /** Runs of entity matching pipelines in this process. */
+  readonly entityMatching: EntityMatching
+  /** The operations of requests on entity matching pipelines. */
+  readonly matching: MatchingOperations
+  /** The lanes: processes that execute requests of this one; null: it executes them itself. */
+  readonly lanes: LanePool | null
+}
+
 /** Opens the work of a process, and the processes that it starts. Everything opened is added to `stack`. */
 export function openProcesses(
   platform: Platform,
   { events, provisioning, config, mcp, policies, queries }: OpenedFeatures,
   overrides: AppOverrides,
   stack: AsyncDisposableStack,
-) {
+): OpenedProcesses {
   const {
     process: { settings, signal, processNumber, inlineMs },
     reports: { report, metrics, processes },
@@ -64,6 +86,3 @@ export function openProcesses(
   if (lanes !== null) stack.defer(() => lanes.close(settings.drainMs))
   return { shipping, background, trust, entityMatching, matching, lanes }
 }
-
-/** The work of a process. */
-export type OpenedProcesses = ReturnType<typeof openProcesses>

@@ -13,7 +13,7 @@ import type { Platform } from './open-store.ts'
 import type { AppOverrides } from './overrides.ts'
 
 /** The routes of an operator, and the figures of this process for the worker that answers. */
-interface OperatorParts {
+export interface OperatorParts {
   readonly routes: OperatorDeps
   readonly backups: Backups
   readonly schedule: BackupSchedule
