@@ -239,6 +239,8 @@ export interface QuantifiedPath extends Spanned {
   readonly pattern: PathPattern
   readonly where: Expression | null
   readonly range: HopRange
+  /** Its relationships may be those of other patterns of the MATCH. No text has it: the engine makes such a walk of a definition. */
+  readonly isIndependent?: true
 }
 
 /** `(variable:Label {key: value} WHERE condition)`; every part is optional. */

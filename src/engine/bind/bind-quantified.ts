@@ -57,6 +57,7 @@ export function bindQuantified(
     bound: false,
     named: single !== null,
     selection: null,
+    isIndependent: step.isIndependent === true,
     quantified: { further, nodes, relationships, predicates: whole, groups: declareGroups(step, hops.length, builder) },
   })
 }

@@ -205,6 +205,8 @@ export interface BoundRelationship {
   readonly quantified: BoundQuantifiedPath | null
   /** Set for a path whose selector keeps some of the paths between its ends; the slot holds the whole list of relationships. */
   readonly selection: BoundSelection | null
+  /** Its relationships may be those of the other steps of the MATCH. */
+  readonly isIndependent?: boolean
 }
 
 /** The predicate on one hop of a repeated step. Its reads of other elements are known before the step. */

@@ -249,6 +249,7 @@ function continued(base: DefinitionBranch, { moving, nodes, relationships }: Wal
     pattern: path({ nodes: unnamed, relationships }),
     where: null,
     range: { min: 0, max: null, form: 'quantifier', span },
+    isIndependent: true,
     span,
   }
   const walk = path({
@@ -257,7 +258,7 @@ function continued(base: DefinitionBranch, { moving, nodes, relationships }: Wal
   })
   const last = base.clauses.at(-1)
   const ends = { source: base.source, target: base.target, needs: base.needs, [moving]: name }
-  if (last?.kind === 'match' && mayShareMatch(last, relationships)) {
+  if (last?.kind === 'match' && mayShareMatch(last)) {
     const clauses = base.clauses.with(-1, { ...last, patterns: [...last.patterns, walk] })
     return { ...ends, clauses }
   }
@@ -273,18 +274,11 @@ function plainPath(parts: Pick<PathPattern, 'nodes' | 'relationships'>, span: Sp
   return { kind: 'path', variable: null, shortest: null, selector: null, where: null, span, ...parts }
 }
 
-/** Whether the walk can be part of the MATCH: no relationship can be used by both, which one MATCH would exclude. */
-function mayShareMatch({ optional, mode, patterns }: MatchClause, hops: readonly RelationshipPattern[]): boolean {
+/** Whether the walk can be part of the MATCH, so that its plan can begin with the walk. */
+function mayShareMatch({ optional, mode, patterns }: MatchClause): boolean {
   if (optional || mode !== null) return false
-  const walked = new Set(hops.flatMap(({ types }) => typeAlternatives(types!)!))
   return patterns.every(
-    ({ relationships, selector, shortest }) =>
-      selector === null &&
-      shortest === null &&
-      relationships.every((step) => {
-        if (step.kind !== 'relationship' || step.types === null) return false
-        const types = typeAlternatives(step.types)
-        return types?.every((type) => !walked.has(type)) ?? false
-      }),
+    ({ selector, shortest, relationships }) =>
+      selector === null && shortest === null && relationships.every(({ range }) => range?.form !== 'star'),
   )
 }

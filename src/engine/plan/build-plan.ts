@@ -314,7 +314,7 @@ function walkDirection(relationship: Pick<BoundRelationship, 'direction'>, forwa
 
 /** Whether two relationships of one MATCH can be the same one: only if they share a type. */
 function mayBeSame(a: BoundRelationship, b: BoundRelationship): boolean {
-  if (a.selection || b.selection) return false
+  if (a.selection || b.selection || a.isIndependent || b.isIndependent) return false
   if (a.quantified === null && b.quantified === null) return mayShareType(a.types, b.types)
   return hopsOf(a).some((one) => hopsOf(b).some((other) => mayShareType(one.types, other.types)))
 }
