@@ -4,7 +4,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ComparisonOperator } from '../../grammar/ast.ts'
 import type { BoundExpression } from '../../src/engine/bind/bound.ts'
+import type { Definitions } from '../../src/engine/bind/definitions.ts'
 import { Budget, type BudgetLimits } from '../../src/engine/budget.ts'
+import { compileModel } from '../../src/engine/definitions/model.ts'
 import { ExecutionError } from '../../src/engine/errors.ts'
 import { compileRowsQuery } from '../../src/engine/rows-query.ts'
 import { aggregateNames } from '../../src/engine/value/aggregate-signatures.ts'
@@ -140,8 +142,8 @@ const contexts: Readonly<Record<string, (expression: string) => string>> = {
   grouping: (e) => `UNWIND $numbers AS x WITH ${e} AS y, count(*) AS c RETURN count(*) AS v`,
 }
 
-function gapOf(name: string, text: string): number {
-  const query = compileRowsQuery(text)
+function gapOf(name: string, text: string, definitions?: Definitions): number {
+  const query = compileRowsQuery(text, undefined, 'open', definitions)
   if (!query.ok) throw new Error(`${text}: ${query.error[0]?.message}`)
   const ask = (parameters: Readonly<Record<string, Value>>, budget: Budget): void => {
     const snapshot = stored.environment.snapshot()
@@ -274,6 +276,30 @@ describe('a clause', () => {
   ]) {
     test(text, { timeout: 600_000 }, () => {
       expect(gapOf(`clause: ${text}`, text), text).toBeLessThanOrEqual(GAP_MS)
+    })
+  }
+})
+
+describe('a definition', () => {
+  const model = compileModel(`
+    DEFINE (a:Person)-[:knows]->(b:Person) AS { MATCH (a)-[:KNOWS]->(b) }
+    DEFINE (a:Person)-[:reaches]->(b:Person) AS { MATCH (a)-[:KNOWS]->(b) UNION MATCH (a)-[:reaches]->(x)-[:KNOWS]->(b) }
+    DEFINE (a:Person)-[:meets]->(b:Person) AS { MATCH (a)-[:KNOWS]->(b) UNION MATCH (a)-[:meets]->(x), (x)-[:meets]->(b) }
+    DEFINE (a:Person)-[:avoids]->(b:Person) AS { MATCH (a) WHERE NOT (a)-[:meets]->(b) OR a.age < b.age }
+  `)
+  if (!model.ok) throw new Error(model.error[0]!.message)
+  const definitions = model.value
+  const everyone = 'MATCH (a:Person), (b:Person), (c:Person {age: 1}), (d:Person)'
+  for (const text of [
+    ...['knows', 'reaches', 'meets', 'avoids'].flatMap((type) => [
+      `${everyone} WHERE (a)-[:${type}]->(d) RETURN count(*) AS v`,
+      `UNWIND $numbers AS x MATCH (a:Person)-[:${type}]->(b) RETURN count(*) AS v`,
+    ]),
+    'UNWIND $numbers AS x MATCH (a:Person)-[:meets]->{2,40}(b) RETURN count(*) AS v',
+    'UNWIND $numbers AS x MATCH (a:Person)((i)-[:meets]->(j)-[:KNOWS]->(k))*(b) RETURN count(*) AS v',
+  ]) {
+    test(text, { timeout: 600_000 }, () => {
+      expect(gapOf(`definition: ${text}`, text, definitions), text).toBeLessThanOrEqual(GAP_MS)
     })
   }
 })
