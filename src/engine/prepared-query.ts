@@ -117,7 +117,7 @@ export class PreparedQuery {
 
   /** The context with empty tables for the definitions of the query, if it needs any. */
   private withTables(context: QueryContext): QueryContext {
-    return this.program === null ? context : { ...context, derived: this.program.open(context) }
+    return this.program === null ? context : withDerived(context, this.program.open(context))
   }
 
   /** Whether there is a row. False if a fixed node does not exist. */
@@ -252,7 +252,7 @@ export class PreparedQuery {
   ): { readonly plan: Plan; readonly execution: Execution | null; readonly tables: DefinitionTables | null } {
     includeFetches(context)
     const tables = this.program?.open(context, new Derivations()) ?? null
-    const prepared = this.planned.prepareProfiled(tables === null ? context : { ...context, derived: tables }, profiler)
+    const prepared = this.planned.prepareProfiled(tables === null ? context : withDerived(context, tables), profiler)
     return { plan: prepared.plan, execution: this.openWithFixedNodes(prepared, context, externalIds), tables }
   }
 
@@ -314,6 +314,17 @@ export class PreparedQuery {
       found.push(run.frame[index] as NodeValue)
     }
     return sortWithCharges(run.budget, found, (a, b) => a.graph - b.graph || a.id - b.id)
+  }
+}
+
+/** The context with these tables. A context may be an object whose members are getters and methods, which a spread would lose. */
+function withDerived(context: QueryContext, derived: DefinitionTables): QueryContext {
+  const { snapshot, parameters, limits, budget, rowsMax, plans } = context
+  return {
+    ...{ snapshot, parameters, limits, derived, plans: plans ?? null },
+    ...(budget === undefined ? {} : { budget }),
+    ...(rowsMax === undefined ? {} : { rowsMax }),
+    ...(context.locate === undefined ? {} : { locate: (location: string) => context.locate!(location) }),
   }
 }
 
