@@ -1588,6 +1588,7 @@ export const layerRules: readonly LayerRule[] = [
     files: ['src/cli/policies/'],
     mayImport: [
       'src/model/model-file.ts',
+      'src/model/stored-model.ts',
       'src/cli/policies/',
       'src/kernel/',
       'src/cli/folder/project-id.ts',

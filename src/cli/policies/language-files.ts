@@ -11,6 +11,7 @@ import { type DataNames, namesIn } from '../../language/lint/data-names.ts'
 import type { FindModel } from '../../language/lint/project-models.ts'
 import { isLanguageFile, type LanguageDocument } from '../../language/source/policy-source.ts'
 import { MODEL_FILE } from '../../model/model-file.ts'
+import { modelsKind } from '../../model/stored-model.ts'
 import { policiesKind } from '../../policy/authorization-policy.ts'
 import { PROJECT_FILE } from '../../project/file-kinds.ts'
 import type { Settings } from '../../settings.ts'
@@ -137,7 +138,7 @@ async function namesInFolder(dataDir: string, project: string): Promise<DataName
   return [...names.label].some((name) => !name.startsWith('_')) ? names : null
 }
 
-/** The policies that a project stores, as files of their names. */
+/** The policies and the model that a project stores, as files of their names. */
 export async function readStoredPolicies(
   settings: () => Settings,
   project: string,
@@ -147,10 +148,11 @@ export async function readStoredPolicies(
     url === undefined
       ? await policiesInFolder(settings().dataDir, project)
       : await policiesOfService(settings(), project, url)
-  return stored.map(({ name, ...policy }) => ({
-    file: `${policiesKind}/${name}.json`,
-    text: `${JSON.stringify({ name, ...policy }, null, 2)}\n`,
-  }))
+  return stored.map(({ name, model, ...policy }) =>
+    model !== undefined
+      ? { file: MODEL_FILE, text: String(model) }
+      : { file: `${policiesKind}/${name}.json`, text: `${JSON.stringify({ name, ...policy }, null, 2)}\n` },
+  )
 }
 
 interface StoredPolicyText {
@@ -158,6 +160,8 @@ interface StoredPolicyText {
   readonly status?: unknown
   readonly tags?: unknown
   readonly policy?: unknown
+  /** Of the model of the project alone. */
+  readonly model?: unknown
 }
 
 async function policiesInFolder(dataDir: string, project: string): Promise<readonly StoredPolicyText[]> {
@@ -166,8 +170,11 @@ async function policiesInFolder(dataDir: string, project: string): Promise<reado
   try {
     const documents = collections.all(CURRENT_DOCUMENTS).map(([, value]) => value as StoredDocument)
     return documents
-      .filter(({ kind, project_id }) => kind === policiesKind && project_id === projectId)
-      .map(({ name, fields: { status, tags, policy } }) => ({ name, status, tags, policy }))
+      .filter(({ kind, project_id }) => (kind === policiesKind || kind === modelsKind) && project_id === projectId)
+      .map(({ name, fields: { status, tags, policy, model } }) => ({
+        ...{ name, status, tags, policy },
+        ...(model !== undefined && { model }),
+      }))
   } finally {
     await collections.close()
   }
@@ -180,8 +187,13 @@ async function policiesOfService(
 ): Promise<readonly StoredPolicyText[]> {
   const client = new ServiceClient(settings, url)
   const query = new URLSearchParams({ project_id: await projectIdOf(client, project), full_fetch: 'true' })
-  const { data } = (await client.call('GET', `${policiesKind}?${query}`)) as ListedPolicies
-  return data.map(({ name, status, tags, policy }) => ({ name, status, tags, policy }))
+  const [policies, models] = (await Promise.all(
+    [policiesKind, modelsKind].map((kind) => client.call('GET', `${kind}?${query}`)),
+  )) as [ListedPolicies, ListedPolicies]
+  return [
+    ...policies.data.map(({ name, status, tags, policy }) => ({ name, status, tags, policy })),
+    ...models.data.map(({ name, model }) => ({ name, model })),
+  ]
 }
 
 /** The id of a project of a service, which may be named by its name. */

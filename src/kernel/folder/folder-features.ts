@@ -47,6 +47,13 @@ export const folderFeatures: readonly FolderFeature[] = [
     // A program without it would take the copy for its own documents.
     isUsedBy: ({ collection }) => collection === 'copy-state',
   },
+  {
+    level: 1,
+    since: '0.1.0',
+    name: 'a model of a project',
+    // A program without it would take its definitions for types of stored relationships.
+    isUsedBy: ({ kind }) => kind === 'models',
+  },
 ]
 
 /** The highest level that this program may serve. */

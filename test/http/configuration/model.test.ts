@@ -101,6 +101,43 @@ describe('a policy that uses a definition', () => {
   })
 })
 
+test('a definition with recursion along two branches decides, searches and explains', async () => {
+  await stored(`DEFINE (u:User)-[:approves]->(d:Doc|Folder) AS {
+  MATCH (u)-[:OWNER]->(d)
+  UNION MATCH (d)-[:PARENT]->(a:Folder), (d)-[:SECOND]->(b:Folder) WHERE (u)-[:approves]->(a) AND (u)-[:approves]->(b)
+}`)
+  await captured('nodes', { nodes: [{ type: 'Folder', external_id: 'side' }] })
+  await captured('relationships', {
+    relationships: [
+      related('Doc', 'plan', 'SECOND', 'Folder', 'side'),
+      ...['top', 'side'].map((folder) => related('User', 'ann', 'OWNER', 'Folder', folder)),
+      related('User', 'bob', 'OWNER', 'Folder', 'top'),
+    ],
+  })
+  await service.addPolicy({
+    name: 'approve',
+    cypher: 'MATCH (subject:User)-[:approves]->(resource:Doc)',
+    subject: 'User',
+    actions: ['read'],
+    resource: 'Doc',
+  })
+  expect([await mayRead('ann'), await mayRead('bob')]).toEqual([true, false])
+  const found = await service.ask('/access/v1/search/subject', {
+    subject: { type: 'User' },
+    action: { name: 'read' },
+    resource: { type: 'Doc', id: 'plan' },
+  })
+  expect(found.body.results).toEqual([{ type: 'User', id: 'ann' }])
+  const explained = await asEditor('/access/v1/explain', {
+    subject: { type: 'User', id: 'bob' },
+    action: { name: 'read' },
+    resource: { type: 'Doc', id: 'plan' },
+  })
+  expect([explained.status, explained.body.decision], explained.text).toEqual([200, false])
+  const rows = await asEditor('/graph/v1/query', { query: 'MATCH (u:User)-[:approves]->(d:Doc) RETURN u.external_id' })
+  expect(rows.body.rows, rows.text).toEqual([['ann']])
+})
+
 describe('a change of the model', () => {
   test('is refused if it removes a definition that a policy uses, and the policy is named', async () => {
     const id = await stored()
@@ -235,6 +272,51 @@ decisions:
 `
     const run = await asEditor('/access/v1/test', { scenario })
     expect([run.status, run.body.passed, run.text]).toEqual([200, true, expect.any(String)])
+  })
+})
+
+describe('one apply', () => {
+  /** Renames the definition in the model, in the policy, or in both. */
+  function renamed(model: string, cypher: string, deleted: readonly object[] = []): Promise<TestResponse> {
+    const policy = JSON.stringify({
+      meta: { policy_version: '3.0-kbac' },
+      subject: { type: 'User' },
+      actions: ['read'],
+      resource: { type: 'Doc' },
+      condition: { cypher },
+    })
+    return service.configure('POST', `projects/${service.projectId}/apply`, {
+      project: { body: { region: 'local' } },
+      documents: [
+        { kind: 'authorization-policies', name: 'read', body: { policy, status: 'ACTIVE' } },
+        ...(deleted.length > 0 ? [] : [{ kind: 'models', name: 'model', body: { model } }]),
+      ],
+      delete: deleted,
+    })
+  }
+
+  beforeEach(async () => {
+    await stored()
+    await readPolicy()
+  })
+
+  test('changes a definition and the policies that use it together', async () => {
+    const [model, cypher] = [READS, CYPHER].map((text) => text.replaceAll('can_read', 'reads')) as [string, string]
+    const refused = await renamed(model, CYPHER)
+    expect([refused.status, refused.text]).toEqual([
+      422,
+      expect.stringContaining('models model: the authorization policy `read` uses the definition `can_read`'),
+    ])
+    const applied = await renamed(model, cypher)
+    expect([applied.status, await mayRead('ann')], applied.text).toEqual([200, true])
+  })
+
+  test('deletes the model with its last use', async () => {
+    const deleted = [{ kind: 'models', name: 'model' }]
+    const refused = await renamed('', CYPHER, deleted)
+    expect([refused.status, refused.text]).toEqual([422, expect.stringContaining('which the change removes')])
+    const applied = await renamed('', 'MATCH (subject:User)-[:OWNER]->(resource:Doc)', deleted)
+    expect([applied.status, await mayRead('ann')], applied.text).toEqual([200, false])
   })
 })
 
