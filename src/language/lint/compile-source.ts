@@ -179,7 +179,7 @@ function isPolicyVersion(version: string): version is Exclude<DialectName, 'open
 }
 
 /** The path and the message of an issue of the policy compiler, such as `policy.actions[0]: expected …`. */
-function splitIssue(issue: string): { readonly path: MemberPath; readonly message: string } {
+export function splitIssue(issue: string): { readonly path: MemberPath; readonly message: string } {
   const found = /^policy([^\s:]*): ([\s\S]*)$/.exec(issue)
   if (found === null) return { path: [], message: issue }
   const [, path = '', message = ''] = found
@@ -189,6 +189,6 @@ function splitIssue(issue: string): { readonly path: MemberPath; readonly messag
 }
 
 /** The name that a message of the compiler suggests. */
-function suggestionIn(message: string): string | null {
+export function suggestionIn(message: string): string | null {
   return /did you mean `([^`]+)`\?/.exec(message)?.[1] ?? null
 }

@@ -7,10 +7,12 @@ import { impossibleLiterals } from '../../engine/impossible-literals.ts'
 import { openExclusions } from '../../engine/open-exclusions.ts'
 import { parameterPlaces } from '../../engine/parameter-places.ts'
 import type { UnknownSymbols } from '../../engine/unknown-symbols.ts'
+import { textProblems } from '../../model/type-problems.ts'
 import { callerChoices } from '../../policy/caller-identity.ts'
 import type { PolicyFilterNode } from '../../policy/policy-filter.ts'
+import { policyTypeIssues } from '../../policy/type-issues.ts'
 import type { MemberPath } from '../source/policy-source.ts'
-import type { CompiledSource } from './compile-source.ts'
+import { type CompiledSource, splitIssue, suggestionIn } from './compile-source.ts'
 import type { RawFinding } from './finding.ts'
 import { neverTrue } from './never-grants.ts'
 import type { LintRuleId } from './rules.ts'
@@ -21,7 +23,8 @@ const PARAMETER_NAME_MAX = 65_536
 /** The findings about a source that compiles. `unknown`: null: there is no data schema. */
 export function lintPolicy(compiled: CompiledSource, unknown: UnknownSymbols | null): readonly RawFinding[] {
   return [
-    ...(unknown === null ? [] : unknownNames(compiled, unknown)),
+    ...(unknown === null || compiled.model?.types != null ? [] : unknownNames(compiled, unknown)),
+    ...unfitTypes(compiled),
     ...unboundedWalks(compiled),
     ...cartesianProducts(compiled),
     ...unsuppliedParameters(compiled),
@@ -29,6 +32,44 @@ export function lintPolicy(compiled: CompiledSource, unknown: UnknownSymbols | n
     ...excludingNothing(compiled),
     ...alwaysFailing(compiled),
     ...neverGranting(compiled),
+  ]
+}
+
+/** What the declared types of the project do not allow. They know more than the data, so unknown names are not looked for in it. */
+function unfitTypes({ source, model, subjectType, resourceType, kind, place }: CompiledSource): RawFinding[] {
+  const types = model?.types ?? null
+  if (types === null) return []
+  const { document, policy, cypher } = source
+  const named = [
+    ['subject', subjectType],
+    ['resource', resourceType],
+  ] as const
+  const labels = named.flatMap(([name, label]) => (label === null ? [] : [[name, label] as const]))
+  const ofText = cypher === null ? [] : textProblems(cypher.text, types, new Map(labels)).problems
+  const others = kind === 'cypher' ? [] : policyTypeIssues(policy, model).map(splitIssue)
+  return [
+    ...ofText.map(
+      ({ message, span }): RawFinding => ({
+        rule: 'undeclared-type',
+        document,
+        span: place(span),
+        message,
+        suggestion: suggestionIn(message),
+      }),
+    ),
+    // The issues of the text are above, with their places.
+    ...others
+      .filter(({ path }) => path.join('.') !== 'condition.cypher')
+      .map(
+        ({ path, message }): RawFinding => ({
+          rule: 'undeclared-type',
+          document,
+          span: source.spanOf(path),
+          message,
+          suggestion: suggestionIn(message),
+          member: path,
+        }),
+      ),
   ]
 }
 

@@ -54,6 +54,20 @@ export const lintRules = {
       },
     ],
   },
+  'undeclared-type': {
+    severity: 'error',
+    summary: 'A policy does not fit the declared types of the model.',
+    advice:
+      'A label, relationship type or property is not declared, a relationship cannot connect two types, or values of two types are compared that are never equal. The service refuses to store such a policy.',
+    canBeIgnored: false,
+    example: [
+      {
+        file: 'model.gql',
+        text: '(:Person), (:Car {wheels INTEGER}), (:Person)-[:OWNS]->(:Car)\n',
+      },
+      ...single(policy("MATCH (subject)-[:OWNS]->(resource) WHERE resource.wheels = 'four'")),
+    ],
+  },
   'impossible-literal': {
     severity: 'error',
     summary: 'A date, a time or a duration does not exist.',

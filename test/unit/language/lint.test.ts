@@ -532,3 +532,26 @@ describe('with the model of a project', () => {
     expect(rules).not.toContain('covered-policy')
   })
 })
+
+describe('declared types', () => {
+  const types = '(:Person {age INTEGER}), (:Car {wheels INTEGER}), (:Person)-[:OWNS]->(:Car)\n'
+  const faults = (cypher: string) =>
+    run(['model.gql', types], ['policies/a.policy.yaml', policy(cypher)]).map(({ rule, message }) => [rule, message])
+
+  test('a policy that fits them has no finding, also without data', () => {
+    expect(faults('MATCH (subject)-[:OWNS]->(resource) WHERE resource.wheels > 2')).toEqual([])
+  })
+
+  test.each([
+    [
+      'MATCH (subject)-[:OWNZ]->(resource)',
+      'the model declares no relationship of type `OWNZ`; did you mean `[:OWNS]`?',
+    ],
+    [
+      "MATCH (subject)-[:OWNS]->(resource) WHERE resource.wheels = 'four'",
+      'a value of type `INTEGER` is compared with one of type `STRING`, which is never true',
+    ],
+  ])('a policy that does not fit them is an error: %s', (cypher, message) => {
+    expect(faults(cypher)).toEqual([['undeclared-type', message]])
+  })
+})
