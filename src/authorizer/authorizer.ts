@@ -1,7 +1,9 @@
 // The public types of the authorizer: decisions, searches, explanations, knowledge queries and writes in this process. Requests and
 // answers have the members of the HTTP interface, whose types are generated. Types only, so that the declarations of the package need no
 // other package.
+
 import type { HttpSchemas } from '../openapi/types.ts'
+import type { QuestionArguments, SearchArguments } from './declared-questions.ts'
 
 /** The user on whose behalf a call is made, as the service learns it from a verified token. */
 export interface AuthorizerToken {
@@ -224,6 +226,20 @@ export interface AuthorizerSearch {
  * }).decision // false
  */
 export interface Authorizer extends AsyncDisposable {
+  /**
+   * Whether the subject may perform the action on the resource. As `evaluate`, for programs that need no reason.
+   *
+   * @example
+   * authorizer.may({ Person: 'ann' }, 'drive', { Car: 'c1' }, { min: 4 }) // true
+   */
+  may(...question: [...QuestionArguments, options?: CallOptions]): boolean
+  /**
+   * The ids of all resources of a type on which the subject may perform the action. As `search.resource`, for all pages.
+   *
+   * @example
+   * authorizer.resources({ Person: 'ann' }, 'drive', 'Car', { min: 4 }) // ['c1']
+   */
+  resources(...search: [...SearchArguments, options?: CallOptions]): readonly string[]
   /** Decides one request. */
   evaluate(request: EvaluationInput, options?: CallOptions): DecisionOutput
   /** Decides several requests on one snapshot. An error in an item is a denial with a reason. */

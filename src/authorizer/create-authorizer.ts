@@ -43,6 +43,7 @@ import type { Settings } from '../settings.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import type { Authorizer, AuthorizerToken, CallOptions, WriteInput, WriteOutput } from './authorizer.ts'
 import { authorizerError } from './authorizer-error.ts'
+import { entityOf, type TestedEntity, type TestedParameters } from './declared-questions.ts'
 import { findForeignValue } from './plain-data.ts'
 import { type KnownToProject, queryIssues, requestIssues } from './request-issues.ts'
 import type { KnowledgeQueryRunner } from './run-knowledge-query.ts'
@@ -116,6 +117,25 @@ export function createAuthorizer(deps: AuthorizerDeps): Authorizer {
   }
 
   return {
+    may(...question) {
+      const [subject, action, resource, parameters, options] = question as AnyQuestionArguments
+      const request = { ...asked(subject, action, parameters), resource: entityOf(resource) }
+      return call(request, options, readEvaluation, (as, read) => evaluate(decisions, as, noOrigin, read)).decision
+    },
+    resources(...search) {
+      const [subject, action, type, parameters, options] = search as AnySearchArguments
+      const request = { ...asked(subject, action, parameters), resource: { type } }
+      const ids: string[] = []
+      for (let token = ''; ; ) {
+        const paged = token === '' ? request : { ...request, page: { token } }
+        const { results, page } = call(paged, options, readResourceSearch, (as, read) =>
+          searchResources(decisions, as, noOrigin, read),
+        )
+        ids.push(...results.map(({ id }) => id))
+        token = page?.next_token ?? ''
+        if (token === '') return ids
+      }
+    },
     evaluate: (request, options) =>
       // A copy: the decision without a context is one object for all requests.
       call(request, options, readEvaluation, (as, read) => copied(evaluate(decisions, as, noOrigin, read))),
@@ -187,6 +207,26 @@ export function createAuthorizer(deps: AuthorizerDeps): Authorizer {
       return this.close()
     },
   }
+}
+
+type AnyQuestionArguments = [
+  subject: TestedEntity,
+  action: string,
+  resource: TestedEntity,
+  parameters?: TestedParameters,
+  options?: CallOptions,
+]
+type AnySearchArguments = [
+  subject: TestedEntity,
+  action: string,
+  type: string,
+  parameters?: TestedParameters,
+  options?: CallOptions,
+]
+
+/** The members that the request of a decision and of a search share. */
+function asked(subject: TestedEntity, action: string, parameters: TestedParameters = {}) {
+  return { subject: entityOf(subject), action: { name: action }, context: { input_params: parameters } }
 }
 
 function onGraphs<T>(read: () => T): T {

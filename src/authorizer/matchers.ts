@@ -2,21 +2,13 @@
 // the project or the graph does not have is an error, whatever the decision is.
 import { writeJson } from '../kernel/json/json.ts'
 import { isFaultReason } from '../pdp/denial-reasons.ts'
-import type { Authorizer, CallOptions, DecisionOutput, EvaluationInput, RequestEntity } from './authorizer.ts'
+import type { Authorizer, CallOptions, DecisionOutput, EvaluationInput } from './authorizer.ts'
 import { AuthorizerError } from './authorizer-error.ts'
+import { entityOf, type QuestionArguments, type TestedEntity, type TestedParameters } from './declared-questions.ts'
 import { hintFor, type Intention, isIntention, unintendedFault, unintendedIssues } from './intended-issues.ts'
 import { describeExplanation } from './nearest-miss.ts'
 
-/**
- * A subject or a resource in a test: `'Person:ann'`, `{ Person: 'ann' }`, or with its members.
- *
- * @example
- * const ann: TestedEntity = { Person: 'ann' }
- */
-export type TestedEntity = string | Readonly<Record<string, string>> | RequestEntity
-
-/** Values of the parameters of policies, by name without `$`. */
-export type TestedParameters = Readonly<Record<string, unknown>>
+export type { TestedEntity, TestedParameters } from './declared-questions.ts'
 
 /** The options of `toDeny`. */
 export interface DenialOptions extends CallOptions {
@@ -32,13 +24,7 @@ export interface AuthorizerMatchers<R> {
    * @example
    * expect(authorizer).toAllow({ Person: 'ann' }, 'drive', { Car: 'c1' }, { min: 4 })
    */
-  toAllow(
-    subject: TestedEntity,
-    action: string,
-    resource: TestedEntity,
-    params?: TestedParameters,
-    options?: CallOptions,
-  ): R
+  toAllow(...question: [...QuestionArguments, options?: CallOptions]): R
   /**
    * The subject may not perform the action on the resource. A refused request, such as one without a parameter, is no denial, and
    * neither is one with a name that the project or the graph does not have, or one for which a policy fails, unless it is
@@ -47,13 +33,7 @@ export interface AuthorizerMatchers<R> {
    * @example
    * expect(authorizer).toDeny({ Person: 'ghost' }, 'drive', { Car: 'c1' }, {}, { because: 'unknown-node' })
    */
-  toDeny(
-    subject: TestedEntity,
-    action: string,
-    resource: TestedEntity,
-    params?: TestedParameters,
-    options?: DenialOptions,
-  ): R
+  toDeny(...question: [...QuestionArguments, options?: DenialOptions]): R
 }
 
 interface MatcherResult {
@@ -61,12 +41,17 @@ interface MatcherResult {
   message(): string
 }
 
-type MatcherArguments = Parameters<AuthorizerMatchers<void>['toAllow']>
-type DenialArguments = Parameters<AuthorizerMatchers<void>['toDeny']>
+type DenialArguments = [
+  subject: TestedEntity,
+  action: string,
+  resource: TestedEntity,
+  params?: TestedParameters,
+  options?: DenialOptions,
+]
 
 /** The matchers, for `expect.extend`. */
 export const matchers = {
-  toAllow: (authorizer: Authorizer, ...args: MatcherArguments): MatcherResult => compare(authorizer, true, args),
+  toAllow: (authorizer: Authorizer, ...args: DenialArguments): MatcherResult => compare(authorizer, true, args),
   toDeny: (authorizer: Authorizer, ...args: DenialArguments): MatcherResult => compare(authorizer, false, args),
 }
 
@@ -148,20 +133,4 @@ function titleOf({ subject, action, resource, context }: EvaluationInput): strin
   const params = context?.input_params ?? {}
   const text = Object.keys(params).length === 0 ? '' : ` with ${writeJson(params)}`
   return `${subject.type}:${subject.id} ${action.name} ${resource.type}:${resource.id}${text}`
-}
-
-function entityOf(given: TestedEntity): RequestEntity {
-  if (typeof given === 'string') {
-    const colon = given.indexOf(':')
-    if (colon > 0) return { type: given.slice(0, colon), id: given.slice(colon + 1) }
-  } else if (isRequestEntity(given)) return given
-  else {
-    const [entry, ...others] = Object.entries(given)
-    if (entry !== undefined && others.length === 0) return { type: entry[0], id: entry[1] }
-  }
-  throw new TypeError(`expected 'Type:id', { Type: 'id' } or { type, id }, found ${writeJson(given)}`)
-}
-
-function isRequestEntity(given: object): given is RequestEntity {
-  return 'type' in given && 'id' in given
 }

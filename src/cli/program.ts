@@ -14,6 +14,7 @@ import { addContextCommands } from './commands/contexts.ts'
 import { addDataFolderCommands } from './commands/data-folder.ts'
 import { addDecisionCommands } from './commands/decisions.ts'
 import { addEventCommands } from './commands/events.ts'
+import { addModelCommands } from './commands/model.ts'
 import { addPolicyCommands } from './commands/policies.ts'
 import { addProjectCommands } from './commands/project.ts'
 import { addServingCommands } from './commands/serving.ts'
@@ -92,6 +93,7 @@ export function program(name = 'verdigraph'): CliCommand {
   addDataFolderCommands(command)
   addPolicyCommands(command)
   addProjectCommands(command)
+  addModelCommands(command)
   addAskCommands(command)
   addDecisionCommands(command)
   addContextCommands(command)

@@ -11,6 +11,7 @@ import {
   type StoredProperty,
   type SymbolId,
 } from '../engine/store.ts'
+import { isTemporal } from '../engine/value/temporal/temporal.ts'
 import type { PropertyValue } from '../engine/value/value.ts'
 import { TRUST_SCORE_LABEL } from '../kernel/element-rules.ts'
 import { Float } from '../kernel/float.ts'
@@ -227,7 +228,7 @@ function typeName(value: unknown): string {
   if (typeof value === 'bigint') return 'integer'
   if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number'
   if (value === null) return 'null'
-  return typeof value
+  return isTemporal(value) ? value.kind : typeof value
 }
 
 function increment(counts: Map<string, number>, name: string): void {

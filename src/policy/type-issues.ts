@@ -15,7 +15,7 @@ import { type PathElementKind, parsePath } from './element-path.ts'
 import { formatDiagnostic } from './format-diagnostic.ts'
 import { isContextVersion } from './policy-header.ts'
 
-type DeclaredTypes = NonNullable<ProjectModel['types']>
+type TypesOfModel = NonNullable<ProjectModel['types']>
 type Paths = readonly string[] | undefined
 
 /** An issue for each place of a policy that does not fit the declared types; none for a policy that does not compile. */
@@ -43,7 +43,7 @@ export function policyTypeIssues(json: unknown, model: ProjectModel | null): rea
   ]
 }
 
-function contextIssues(policy: ContextPolicy, types: DeclaredTypes): readonly string[] {
+function contextIssues(policy: ContextPolicy, types: TypesOfModel): readonly string[] {
   const { subject, condition, allowed_reads, allowed_upserts, allowed_deletes } = policy.document
   const { issues, variables } = conditionIssues(condition.cypher, types, new Map([['subject', subject.type]]))
   const { nodes, relationships } = allowed_upserts ?? {}
@@ -84,14 +84,14 @@ function contextIssues(policy: ContextPolicy, types: DeclaredTypes): readonly st
 }
 
 /** The variables of the condition of a context policy, with what the declared types say about each. */
-export function contextVariables({ document }: ContextPolicy, types: DeclaredTypes): KnownVariables {
+export function contextVariables({ document }: ContextPolicy, types: TypesOfModel): KnownVariables {
   return conditionIssues(document.condition.cypher, types, new Map([['subject', document.subject.type]])).variables
 }
 
 /** The issues of a condition, and its variables. `labels`: the types of the variables that are bound before it. */
 function conditionIssues(
   cypher: string,
-  types: DeclaredTypes,
+  types: TypesOfModel,
   labels: ReadonlyMap<string, string>,
 ): { readonly issues: readonly string[]; readonly variables: KnownVariables } {
   const { problems, variables } = textProblems(cypher, types, labels)
@@ -102,7 +102,7 @@ function conditionIssues(
 }
 
 /** The issue of a label or relationship type that the model does not declare. */
-export function nameIssues(at: string, kind: 'label' | 'type', name: string, types: DeclaredTypes): string[] {
+export function nameIssues(at: string, kind: 'label' | 'type', name: string, types: TypesOfModel): string[] {
   const message = nameProblem(kind, name, types)
   return message === null ? [] : [`${at}: ${message}`]
 }
@@ -113,7 +113,7 @@ export function contextFilterTypeIssues(
   at: string,
   policy: ContextPolicy,
   variables: KnownVariables,
-  types: DeclaredTypes,
+  types: TypesOfModel,
 ): readonly string[] {
   if (filter === undefined) return []
   return readsOf(filter).flatMap((read) => {
@@ -129,7 +129,7 @@ export function pathTypeIssues(
   paths: Paths,
   kind: PathElementKind,
   variables: KnownVariables,
-  types: DeclaredTypes,
+  types: TypesOfModel,
 ): readonly string[] {
   return (paths ?? []).flatMap((path, i) => pathTypeIssue(`${at}[${i}]`, path, kind, variables, types))
 }
@@ -139,7 +139,7 @@ function pathTypeIssue(
   text: string,
   kind: PathElementKind,
   variables: KnownVariables,
-  types: DeclaredTypes,
+  types: TypesOfModel,
 ): readonly string[] {
   const path = parsePath(text, kind)
   if (!path.ok || (path.value.kind !== 'property' && path.value.kind !== 'metadata')) return []

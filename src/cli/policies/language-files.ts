@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { projectsKind, type StoredDocument } from '../../config/kind.ts'
 import { validate } from '../../config/validate.ts'
-import { dataSchema } from '../../graph-statistics/schema.ts'
+import { type DataSchema, dataSchema } from '../../graph-statistics/schema.ts'
 import { CONFIGURATION_FOLDER, CURRENT_DOCUMENTS, EVENTS_FOLDER } from '../../kernel/folder/data-folder.ts'
 import { isGid } from '../../kernel/ids.ts'
 import { systemClock } from '../../kernel/time/clock.ts'
@@ -75,13 +75,22 @@ export function policyFilesBelow(folder: string): readonly string[] {
 }
 
 /** The names of the data; null: no option says where they are. */
-export async function readNames(
+export async function readNames(settings: () => Settings, flags: NameFlags): Promise<DataNames | null> {
+  const { schema, project, url } = flags
+  if (schema === undefined && project !== undefined && url === undefined)
+    return namesInFolder(settings().dataDir, project)
+  const read = await readDataSchema(settings, flags)
+  return read === null ? null : namesIn(read)
+}
+
+/** The data schema of a project: of a file, of a service, or counted in the data folder; null: there is no data, or no option says where. */
+export async function readDataSchema(
   settings: () => Settings,
   { schema, project, url }: NameFlags,
-): Promise<DataNames | null> {
-  if (schema !== undefined) return namesInFile(schema)
+): Promise<DataSchema | null> {
+  if (schema !== undefined) return schemaInFile(schema)
   if (project === undefined) return null
-  if (url === undefined) return namesInFolder(settings().dataDir, project)
+  if (url === undefined) return schemaInFolder(settings().dataDir, project)
   const key = process.env[agentKeyVariable] ?? ''
   if (key === '') return null
   const response = await sendRequest(`${url.replace(/\/+$/, '')}/data-schema/v1`, {
@@ -96,34 +105,53 @@ export async function readNames(
     throw new UsageError([
       `${url}/data-schema/v1 answered ${response.status}; ${agentKeyVariable} needs the permission ReadDataSchema`,
     ])
-  return namesFrom(await response.json(), `${url}/data-schema/v1`)
+  return schemaFrom(await response.json(), `${url}/data-schema/v1`)
 }
 
-function namesInFile(path: string): DataNames {
+function schemaInFile(path: string): DataSchema {
   const text = reading(path, () => readFileSync(path, 'utf8'))
   try {
-    return namesFrom(JSON.parse(text), path)
+    return schemaFrom(JSON.parse(text), path)
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
     throw new UsageError([`${path}: ${error.message}`])
   }
 }
 
-function namesFrom(json: unknown, at: string): DataNames {
+function schemaFrom(json: unknown, at: string): DataSchema {
   const read = validate(dataSchema, json, 'schema')
   if (!read.ok) throw new UsageError(read.error.slice(0, 3).map((issue) => `${at}: ${issue}`))
-  return namesIn(read.value)
+  return read.value
+}
+
+/** Counts the graph of a project in a data folder, the default one of several. Null: nothing was captured. */
+async function schemaInFolder(dataDir: string, project: string): Promise<DataSchema | null> {
+  const { collectDataSchema } = await import('../../graph-statistics/data-schema.ts')
+  const projectId = await projectIdIn(dataDir, project)
+  for (const folder of graphFolders(dataDir, projectId)) {
+    const environment = openEnvironment(folder, { clock: systemClock, readOnly: true })
+    try {
+      const schema = await collectDataSchema(environment)
+      if (schema !== null) return schema
+    } finally {
+      await environment.close()
+    }
+  }
+  return null
+}
+
+function graphFolders(dataDir: string, projectId: string): readonly string[] {
+  const others = [CONFIGURATION_FOLDER, EVENTS_FOLDER]
+    .map((name) => join(dataDir, name))
+    .concat(auditIndexFolder(dataDir))
+  return databaseFolders(dataDir, projectId).filter((folder) => !others.includes(folder))
 }
 
 /** Reads the dictionaries of names only, so it takes the same time for every graph. Null: nothing was captured. */
 async function namesInFolder(dataDir: string, project: string): Promise<DataNames | null> {
   const projectId = await projectIdIn(dataDir, project)
-  const others = [CONFIGURATION_FOLDER, EVENTS_FOLDER]
-    .map((name) => join(dataDir, name))
-    .concat(auditIndexFolder(dataDir))
   const names = { label: new Set<string>(), type: new Set<string>(), property: new Set<string>() }
-  for (const folder of databaseFolders(dataDir, projectId)) {
-    if (others.includes(folder)) continue
+  for (const folder of graphFolders(dataDir, projectId)) {
     const environment = openEnvironment(folder, { clock: systemClock, readOnly: true })
     try {
       const snapshot = environment.snapshot()
