@@ -22,7 +22,7 @@ export type TestedEntity = string | Readonly<Record<string, string>> | WholeEnti
 export type TestedParameters = Readonly<Record<string, unknown>>
 
 /** What policies decide: an action of a type of subjects on a type of resources, with the parameters that the policies read. */
-interface AnyQuestion {
+interface UndeclaredQuestion {
   readonly subject: string
   readonly action: string
   readonly resource: string
@@ -30,9 +30,9 @@ interface AnyQuestion {
 }
 
 /** The questions of the project; any if no file declares them. */
-type DeclaredQuestion = VerdigraphProject extends { readonly questions: infer Declared extends AnyQuestion }
+type DeclaredQuestion = VerdigraphProject extends { readonly questions: infer Declared extends UndeclaredQuestion }
   ? Declared
-  : AnyQuestion
+  : UndeclaredQuestion
 
 /** An entity of a type. */
 type EntityOf<Type extends string> = string extends Type
@@ -42,7 +42,7 @@ type EntityOf<Type extends string> = string extends Type
     : never
 
 /** The arguments of a question about two entities. */
-export type QuestionArguments<Question = DeclaredQuestion> = Question extends AnyQuestion
+export type QuestionArguments<Question = DeclaredQuestion> = Question extends UndeclaredQuestion
   ? [
       subject: EntityOf<Question['subject']>,
       action: Question['action'],
@@ -52,7 +52,7 @@ export type QuestionArguments<Question = DeclaredQuestion> = Question extends An
   : never
 
 /** The arguments of a search for the resources of a type. */
-export type SearchArguments<Question = DeclaredQuestion> = Question extends AnyQuestion
+export type SearchArguments<Question = DeclaredQuestion> = Question extends UndeclaredQuestion
   ? [
       subject: EntityOf<Question['subject']>,
       action: Question['action'],

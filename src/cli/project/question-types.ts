@@ -1,7 +1,7 @@
 // Writes the TypeScript file with the questions of a project, for `may`, `resources`, `toAllow` and `toDeny`.
 
 /** What one policy decides. */
-export interface DeclaredDecisions {
+interface DeclaredDecisions {
   readonly subject: string
   readonly actions: readonly string[]
   readonly resource: string
