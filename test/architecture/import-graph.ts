@@ -1,8 +1,9 @@
 // Builds the graph of imports and reports every edge, cycle, orphan and forbidden word that breaks the table in rules.ts.
 
+import type { LayerRule } from './layers.ts'
 import { effectsInLooks } from './look-effects.ts'
 import { type ParsedSource, parseSource, type SourceText, withoutComments } from './parse-source.ts'
-import { entryPoints, type LayerRule, layerRules, restrictedWords, testOnlyFiles, wiring } from './rules.ts'
+import { entryPoints, layerRules, restrictedWords, testOnlyFiles, wiring } from './rules.ts'
 
 export interface RuleViolation {
   readonly kind: 'import' | 'cycle' | 'orphan' | 'forbidden word' | 'effect in a look' | 'no layer'
@@ -54,7 +55,7 @@ function mayImport(rule: LayerRule, from: string, target: string): boolean {
   const isWiring = (path: string): boolean => wiring.some((pattern) => covers(pattern, path))
   if (isWiring(target) && !isWiring(from)) return false
   const ownFolder = `${from.split('/').slice(0, 2).join('/')}/`
-  return rule.mayImport.some((pattern) => covers(pattern === '(own folder)' ? ownFolder : pattern, target))
+  return rule.mayImport.some((pattern) => covers(pattern === './' ? ownFolder : pattern, target))
 }
 
 function cycleViolations(sources: readonly ParsedSource[]): RuleViolation[] {

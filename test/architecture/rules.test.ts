@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type RuleViolation, violationsIn } from './import-graph.ts'
+import { readLayers } from './layers.ts'
 import { parseSource, resolveImport, type SourceText, withoutComments } from './parse-source.ts'
 import { entryPoints, layerRules, restrictedWords, testOnlyFiles, wiring } from './rules.ts'
 
@@ -20,6 +21,32 @@ const importsOf = (source: SourceText) => parseSource(source).imports
 
 const show = ({ kind, where, sentence }: RuleViolation): string => `${kind}: ${where}\n    ${sentence}`
 
+describe('the notation of layers.txt', () => {
+  const words = [{ word: /x/, why: 'no x' }]
+  const read = (text: string) => readLayers(text, { shared: ['zod', 'src/k.ts'] }, { strict: words })
+
+  test('has files, imports in several lines, lists, words and a sentence', () => {
+    const text = `# a comment\n\nsrc/a/ src/{b/ c.ts}\n  ./ src/d/{e.ts f/}\n  # why\n  $shared node:{fs path}\n  ! strict\n  > one\n  > sentence\n\nsrc/g/\n  zod\n  > g`
+    expect(read(text)).toEqual([
+      {
+        files: ['src/a/', 'src/b/', 'src/c.ts'],
+        mayImport: ['./', 'src/d/e.ts', 'src/d/f/', 'zod', 'src/k.ts', 'node:fs', 'node:path'],
+        forbiddenWords: words,
+        sentence: 'one sentence',
+      },
+      { files: ['src/g/'], mayImport: ['zod'], sentence: 'g' },
+    ])
+  })
+
+  test.each(['src/a/\n  $other\n  > a', 'src/a/\n  zod\n  ! other\n  > a'])('refuses an unknown list: %j', (text) => {
+    expect(() => read(text)).toThrow('layers.txt: no list `other`')
+  })
+
+  test('refuses a layer without a sentence', () => {
+    expect(() => read('src/a/\n  zod')).toThrow('layers.txt: `src/a/` has no sentence')
+  })
+})
+
 describe('the architecture rules', () => {
   const sources = [...sourcesUnder('grammar'), ...sourcesUnder('src')]
 
@@ -30,7 +57,7 @@ describe('the architecture rules', () => {
   test('name only files and folders that exist, and packages that a file imports, each once', () => {
     const targets = new Set(sources.flatMap((source) => importsOf(source).map(({ target }) => target)))
     const isKnown = (entry: string) =>
-      entry === '(own folder)' ||
+      entry === './' ||
       [...sources.map(({ path }) => path), ...targets].some((name) =>
         entry.endsWith('/') || entry.endsWith(':')
           ? name.startsWith(entry)
