@@ -60,8 +60,6 @@ export interface QueryContext {
   readonly locate?: (location: string) => Snapshot
   /** The number of rows that the caller reads at most. Absent: it may read all. */
   readonly rowsMax?: number
-  /** The pairs of definitions that are evaluated with a table. Needed only by queries with such definitions. */
-  readonly derived?: DerivedPairs | null
   /** Collects the plans that are run. Absent or null: they are not observed. */
   readonly plans?: PlanUses | null
 }
@@ -170,9 +168,9 @@ export class PlannedQuery {
   /**
    * An execution with parameters and budget. The caller fills the argument slots and opens it. Throws ExecutionError if a
    * location parameter is missing or is no string, or if planning reaches the time limit, and LaneRequiredError if the query
-   * is too large to be planned on the event loop.
+   * is too large to be planned on the event loop. `derived`: the pairs of the definitions that the query uses with a table.
    */
-  prepare(context: QueryContext): Execution & { readonly plan: Plan } {
+  prepare(context: QueryContext, derived: DerivedPairs | null = null): Execution & { readonly plan: Plan } {
     const graphs = this.query.graphs.length === 1 ? null : this.locate(context)
     let compiled = this.compiledFor(context.snapshot, graphs)
     if (!compiled || this.isStale(compiled, context.snapshot, graphs)) {
@@ -187,7 +185,7 @@ export class PlannedQuery {
     run.budget = context.budget ?? startedBudget(compiled.ownBudget, context.limits)
     run.clock.start(context.snapshot.statementMs)
     run.unknownProperty = null
-    run.derived = context.derived ?? null
+    run.derived = derived
     run.resumeAfter = 0
     run.isIncremental = false
     return compiled
@@ -242,7 +240,11 @@ export class PlannedQuery {
   }
 
   /** An execution as `prepare` returns it, compiled for this run only, with a profiler around every operator. */
-  prepareProfiled(context: QueryContext, profiler: Profiler): Execution & { readonly plan: Plan } {
+  prepareProfiled(
+    context: QueryContext,
+    profiler: Profiler,
+    derived: DerivedPairs | null = null,
+  ): Execution & { readonly plan: Plan } {
     const located = this.locate(context)
     const onWork = this.planningLimit(context)
     let { profiled } = this
@@ -266,7 +268,7 @@ export class PlannedQuery {
     // Only a complete one is kept: what a limit has interrupted would be planned later, with the counts of a closed snapshot.
     this.profiled = profiled
     built.run.parameters = context.parameters
-    built.run.derived = context.derived ?? null
+    built.run.derived = derived
     built.run.budget = context.budget ?? startedBudget(built.run.budget, context.limits)
     return built
   }

@@ -115,9 +115,9 @@ export class PreparedQuery {
     this.program = query.tabled.length === 0 ? null : new DefinitionProgram(query.tabled, options, basis)
   }
 
-  /** The context with empty tables for the definitions of the query, if it needs any. */
-  private withTables(context: QueryContext): QueryContext {
-    return this.program === null ? context : withDerived(context, this.program.open(context))
+  /** An execution with empty tables for the definitions of the query, if it needs any. */
+  private prepare(context: QueryContext): Execution {
+    return this.planned.prepare(context, this.program?.open(context) ?? null)
   }
 
   /** Whether there is a row. False if a fixed node does not exist. */
@@ -143,7 +143,7 @@ export class PreparedQuery {
 
   private openAt(context: QueryContext, nodes: readonly NodeId[], after: NodeId): Execution {
     includeFetches(context)
-    const execution = this.planned.prepare(this.withTables(context))
+    const execution = this.prepare(context)
     const { run, root } = execution
     run.resumeAfter = after
     const { fixedSlots } = this.bound
@@ -225,8 +225,7 @@ export class PreparedQuery {
   /** Starts a run and returns a cursor before its first row. Only one run of a prepared query at a time. */
   rows(context: QueryContext): RowCursor {
     const execution =
-      this.openPushed(context, [], 0, context.rowsMax ?? Number.POSITIVE_INFINITY) ??
-      this.planned.prepare(this.withTables(context))
+      this.openPushed(context, [], 0, context.rowsMax ?? Number.POSITIVE_INFINITY) ?? this.prepare(context)
     execution.root.open(execution.run)
     return new RowCursor(execution, this.bound.query.columns)
   }
@@ -252,7 +251,7 @@ export class PreparedQuery {
   ): { readonly plan: Plan; readonly execution: Execution | null; readonly tables: DefinitionTables | null } {
     includeFetches(context)
     const tables = this.program?.open(context, new Derivations()) ?? null
-    const prepared = this.planned.prepareProfiled(tables === null ? context : withDerived(context, tables), profiler)
+    const prepared = this.planned.prepareProfiled(context, profiler, tables)
     return { plan: prepared.plan, execution: this.openWithFixedNodes(prepared, context, externalIds), tables }
   }
 
@@ -264,7 +263,7 @@ export class PreparedQuery {
   ): Execution | null {
     const pushed = this.openPushed(context, externalIds, after, enough)
     if (pushed !== null) return pushed
-    const execution = this.planned.prepare(this.withTables(context))
+    const execution = this.prepare(context)
     execution.run.resumeAfter = after
     return this.openWithFixedNodes(execution, context, externalIds)
   }
@@ -314,17 +313,6 @@ export class PreparedQuery {
       found.push(run.frame[index] as NodeValue)
     }
     return sortWithCharges(run.budget, found, (a, b) => a.graph - b.graph || a.id - b.id)
-  }
-}
-
-/** The context with these tables. A context may be an object whose members are getters and methods, which a spread would lose. */
-function withDerived(context: QueryContext, derived: DefinitionTables): QueryContext {
-  const { snapshot, parameters, limits, budget, rowsMax, plans } = context
-  return {
-    ...{ snapshot, parameters, limits, derived, plans: plans ?? null },
-    ...(budget === undefined ? {} : { budget }),
-    ...(rowsMax === undefined ? {} : { rowsMax }),
-    ...(context.locate === undefined ? {} : { locate: (location: string) => context.locate!(location) }),
   }
 }
 

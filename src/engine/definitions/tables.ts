@@ -5,6 +5,7 @@
 import { assert } from '../../kernel/assert.ts'
 import type { BoundClause, BoundDerived, Slot, TabledBranch, TabledDefinition } from '../bind/bound.ts'
 import { slotsDeclaredBy } from '../bind/expression-tree.ts'
+import type { BudgetLimits } from '../budget.ts'
 import type { DerivedPairs, ExecutionContext } from '../exec/execution-context.ts'
 import { OrderedNodeSet } from '../exec/node-set.ts'
 import { Profiler } from '../exec/profiler.ts'
@@ -208,7 +209,7 @@ const GOAL_BYTES = 400
 /** The tables of one execution. */
 export class DefinitionTables implements DerivedPairs {
   private readonly definitions: ReadonlyMap<string, ProgramDefinition>
-  private readonly context: QueryContext
+  private readonly limits: BudgetLimits
   /** By snapshot, definition, form and the given end; the pairs by source and then by target. */
   private readonly goals = new Map<Snapshot, Map<ProgramDefinition, GoalIndex>>()
   /** By component: what is still to run. */
@@ -220,11 +221,11 @@ export class DefinitionTables implements DerivedPairs {
 
   constructor(
     definitions: ReadonlyMap<string, ProgramDefinition>,
-    context: QueryContext,
+    { limits }: QueryContext,
     derivations: Derivations | null,
   ) {
     this.definitions = definitions
-    this.context = context
+    this.limits = limits
     this.derivations = derivations
   }
 
@@ -332,7 +333,7 @@ export class DefinitionTables implements DerivedPairs {
     const planned = branch.plan(form, occurrence)
     let execution = prepared.get(planned)
     if (execution === undefined) {
-      execution = planned.prepare(this.contextFor(goal.snapshot, outer))
+      execution = planned.prepare(this.contextFor(goal.snapshot, outer), this)
       prepared.set(planned, execution)
     } else execution.run.graphs[0] = goal.snapshot
     const { root, run } = execution
@@ -363,7 +364,7 @@ export class DefinitionTables implements DerivedPairs {
   }
 
   private contextFor(snapshot: Snapshot, { parameters, budget }: ExecutionContext): QueryContext {
-    return { ...this.context, snapshot, parameters, budget, derived: this, plans: null }
+    return { snapshot, parameters, budget, limits: this.limits }
   }
 
   private record(task: GoalRun, { plan, run }: PlannedExecution, source: NodeId, target: NodeId): void {
@@ -399,7 +400,7 @@ export class DefinitionTables implements DerivedPairs {
     const form = ends.source === 0 ? 'in' : ends.target === 0 ? 'out' : 'pair'
     this.definitions.get(name)!.branches.forEach((branch, at) => {
       const profiler = new Profiler()
-      const execution = branch.plan(form, null).prepareProfiled(this.contextFor(snapshot, run), profiler)
+      const execution = branch.plan(form, null).prepareProfiled(this.contextFor(snapshot, run), profiler, this)
       const { frame } = execution.run
       if (form !== 'in') frame[branch.bound.source.index] = ends.source
       if (form !== 'out') frame[branch.bound.target.index] = ends.target

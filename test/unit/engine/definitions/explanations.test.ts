@@ -1,6 +1,6 @@
 // An explanation shows on what a derived relationship stands, down to stored ones, and for a denial how far each alternative came.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { compileCondition, type DecisionTrace } from '../../../../src/engine/conditions.ts'
+import { compileCondition, type DecisionTrace, type QueryContext } from '../../../../src/engine/conditions.ts'
 import type { ExplainedDerivation } from '../../../../src/engine/decision-trace.ts'
 import { compileModel } from '../../../../src/engine/definitions/model.ts'
 import { readGraph } from '../../../support/graph-notation.ts'
@@ -110,6 +110,29 @@ test('a denial shows for each alternative how far it came', () => {
     [2, ['bob', 'roadmap'], 'the predicate is not true: u:User AND d:(Doc|Folder) AND d.level > 3', [level]],
     [3, ['bob', 'roadmap', 'plans'], 'no relationship matches (u)-[:can_view]->(f)', []],
   ])
+})
+
+test('a context that opens its snapshot on first use serves tables too', () => {
+  if (!model.ok) throw new Error(model.error[0]!.message)
+  const text = 'MATCH (subject:User)-[:approves]->(resource:Doc)'
+  const input = { text, dialect: '3.0-kbac', subjectType: 'User', resourceType: 'Doc' } as const
+  const compiled = compileCondition({ ...input, definitions: model.value })
+  if (!compiled.ok) throw new Error(compiled.error[0]!.message)
+  const snapshot = stored.environment.snapshot()
+  class Session implements QueryContext {
+    readonly parameters = new Map()
+    readonly limits = { stepsMax: 100_000, timeMs: 60_000 }
+    get snapshot() {
+      return snapshot
+    }
+  }
+  try {
+    expect(compiled.value.check(new Session(), 'ann', 'd2')).toBe(true)
+    expect(compiled.value.trace(new Session(), 'ann', 'd2').decision).toBe(true)
+    expect(compiled.value.resources(new Session(), 'ann')).toEqual(['d1', 'd2', 'd3'])
+  } finally {
+    snapshot.close()
+  }
 })
 
 test('a limit ends the explanation', () => {
