@@ -137,6 +137,9 @@ type AskedPolicyStatus string
 // CaptureResult defines model for CaptureResult.
 type CaptureResult struct {
 	Results []CapturedElement `json:"results"`
+
+	// Warnings what the declared types of the project do not allow of the written elements; absent: nothing
+	Warnings []string `json:"warnings,omitzero"`
 }
 
 // CapturedElement defines model for CapturedElement.
@@ -258,6 +261,9 @@ type ComparisonRequest struct {
 
 	// Draft true: the stored DRAFT policies are added, as if they were ACTIVE
 	Draft *bool `json:"draft,omitempty"`
+
+	// Model the text of a model that replaces that of the project; null: the project has none; default: the stored one
+	Model *string `json:"model,omitempty"`
 
 	// Policies policies to add or to replace
 	Policies []ProposedPolicy `json:"policies,omitzero"`
@@ -812,6 +818,9 @@ type RelationshipsResult struct {
 
 	// Skipped the relationships that were left out, with `on_missing_end: "skip"`; their id in `results` is empty
 	Skipped []SkippedRelationship `json:"skipped,omitzero"`
+
+	// Warnings what the declared types of the project do not allow of the written elements; absent: nothing
+	Warnings []string `json:"warnings,omitzero"`
 }
 
 // Resource defines model for Resource.

@@ -73,7 +73,7 @@ test('lint has exit code 1 for errors, 0 for warnings unless strict, and 2 if it
   for (const [args, message] of [
     [['lint'], 'nothing to check'],
     [['lint', join(base, 'none')], 'does not exist'],
-    [['lint', bin], 'expected a file that ends with .cypher, .yaml, .yml or .json'],
+    [['lint', bin], 'expected a file that ends with .cypher, .gql, .yaml, .yml or .json'],
     [['lint', join(project, 'scenarios')], 'no file ends with'],
     [['lint', drive, '--json', '--sarif'], 'exclude each other'],
     [['lint', drive, '--schema', drive], 'JSON'],

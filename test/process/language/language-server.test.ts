@@ -177,6 +177,37 @@ test('shows the name and the plan at a place, and formats the Cypher', async () 
   ])
 })
 
+test('knows the model of the folder: its faults, its names, its definitions, and its layout', async () => {
+  const modelUri = pathToFileURL(join(folder, 'model.gql')).href
+  const define = 'DEFINE (p:Person)-[:may_drive]->(c:Car) AS {'
+  const open = `${define}\n  MATCH (p)-[:OWNS]->(c) WHERE NOT (p)-[:may_drive]->(c)\n}\n`
+  await client.sendNotification(DidOpenTextDocumentNotification.type, {
+    textDocument: { uri: modelUri, languageId: 'gql', version: 1, text: open },
+  })
+  const faults = await diagnostics(modelUri, ({ diagnostics: found }) => found.length > 0)
+  expect(faults.map(({ code, severity, range }) => [code, severity, range.start])).toEqual([
+    ['invalid-model', 1, { line: 1, character: 41 }],
+  ])
+  published.length = 0
+  const text = `${define}\n  match (p)-[:OWNS]->(c)\n}\n`
+  await client.sendNotification(DidChangeTextDocumentNotification.type, {
+    textDocument: { uri: modelUri, version: 2 },
+    contentChanges: [{ text }],
+  })
+  expect(await diagnostics(modelUri, ({ diagnostics: found }) => found.length === 0)).toEqual([])
+  const edits = await client.sendRequest(DocumentFormattingRequest.type, {
+    textDocument: { uri: modelUri },
+    options: { tabSize: 2, insertSpaces: true },
+  })
+  expect(edits?.map(({ newText }) => newText)).toEqual([`${define} MATCH (p)-[:OWNS]->(c) }\n`])
+  expect((await completions('MATCH (subject)-[:|')).sort()).toEqual(['OWNS', 'may_drive'])
+  await change(`${head}  MATCH (subject)-[:may_drive]->(resource)\n`)
+  const position = { line: 4, character: 22 }
+  const hover = await client.sendRequest(HoverRequest.type, { textDocument: { uri }, position })
+  expect((hover!.contents as { value: string }).value).toContain(`definition of the model\n\n\`\`\`text\n${define}`)
+  expect(await diagnostics(uri, ({ diagnostics: found }) => found.length === 0)).toEqual([])
+})
+
 test('completes, shows and formats patterns and clauses of GQL', async () => {
   expect((await completions('MATCH (subject) ((a:|')).sort()).toEqual(['Car', 'Fast', 'Person'])
   expect(await completions('WHEN true THEN { |')).toEqual(expect.arrayContaining(['MATCH', 'subject']))

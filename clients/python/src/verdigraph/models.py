@@ -409,6 +409,10 @@ class ActionSearchAnswer(TypedDict):
 
 class CaptureResult(TypedDict):
     results: list[CapturedElement]
+    warnings: NotRequired[list[str]]
+    """
+    what the declared types of the project do not allow of the written elements; absent: nothing
+    """
 
 
 class ComparedActions(TypedDict):
@@ -600,6 +604,10 @@ class RelationshipsRequest(TypedDict):
 
 class RelationshipsResult(TypedDict):
     results: list[CapturedElement]
+    warnings: NotRequired[list[str]]
+    """
+    what the declared types of the project do not allow of the written elements; absent: nothing
+    """
     skipped: NotRequired[list[SkippedRelationship]]
     """
     the relationships that were left out, with `on_missing_end: "skip"`; their id in `results` is empty
@@ -764,6 +772,10 @@ class ComparisonRequest(TypedDict):
     replace_all: NotRequired[bool]
     """
     true: `policies` is the whole set, and all others are removed
+    """
+    model: NotRequired[str | None]
+    """
+    the text of a model that replaces that of the project; null: the project has none; default: the stored one
     """
     draft: NotRequired[bool]
     """
