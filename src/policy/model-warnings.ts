@@ -1,17 +1,29 @@
-// Warnings about a stored model: relationships of the graph that no text can read while the model gives their type another meaning.
+// Warnings about a stored model: relationships of the graph that no text can read while the model gives their type another meaning, and
+// stored elements that its declared types do not allow.
 import type { ConfigKind } from '../config/kind.ts'
 import { readGraph } from '../engine/read-graph.ts'
 import { ThrownServiceError } from '../kernel/errors.ts'
-import { compiledModel, definedNames } from '../model/stored-model.ts'
+import { findMisfits, misfitWarnings } from '../model/misfits.ts'
+import { compiledModel, definedNames, typesOf } from '../model/stored-model.ts'
 import type { NameSource } from './name-warnings.ts'
+
+/** Nodes and relationships of one graph that are compared with declared types when a model is stored: less than a second of work. */
+const COMPARED_MAX = 50_000
 
 /** Returns the warnings of the kind of models. `names`: the graphs whose relationships are counted. */
 export function modelWarningsBy(names: NameSource): NonNullable<ConfigKind['warnings']> {
   return async ({ project_id, fields }) => {
-    const defined = definedNames(compiledModel(fields))
+    const model = compiledModel(fields)
+    const defined = definedNames(model)
+    const types = typesOf(model)
     try {
       await names.ready(project_id)
-      return await readGraph([...names.storesOf(project_id)], (snapshots) =>
+      const stores = [...names.storesOf(project_id)]
+      const unfit: string[] = []
+      if (types !== null) {
+        for (const store of stores) unfit.push(...misfitWarnings(await findMisfits(store, types, COMPARED_MAX)))
+      }
+      const hidden = await readGraph(stores, (snapshots) =>
         defined.flatMap((name) => {
           const count = snapshots.reduce((sum, snapshot) => {
             const type = snapshot.symbol('type', name)
@@ -20,6 +32,7 @@ export function modelWarningsBy(names: NameSource): NonNullable<ConfigKind['warn
           return count === 0 ? [] : [warningFor(name, count)]
         }),
       )
+      return [...hidden, ...unfit]
     } catch (error) {
       if (!(error instanceof ThrownServiceError)) throw error
       return [

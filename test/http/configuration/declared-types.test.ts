@@ -169,6 +169,36 @@ describe('with declared types', () => {
     expect((await service.configure('PUT', `models/${id}`, { model: `CLOSED ${MODEL}` })).status).toBe(200)
   })
 
+  test('a model lists the stored data that it would not fit, counted with examples', async () => {
+    const node = (type: string, external_id: string, name: string, value: unknown) => ({
+      type,
+      external_id,
+      properties: [{ type: name, value }],
+    })
+    await service.ask('/capture/v1/nodes', {
+      nodes: [
+        node('User', 'ann', 'emial', 'a'),
+        node('User', 'bob', 'emial', 'b'),
+        node('Doc', 'd1', 'level', 'high'),
+        node('Doc', 'd2', 'level', 3),
+      ],
+    })
+    const [source, target] = [
+      { type: 'Doc', external_id: 'd2' },
+      { type: 'User', external_id: 'ann' },
+    ]
+    await service.ask('/capture/v1/relationships', { relationships: [{ source, target, type: 'OWNER' }] })
+    const created = await store('models', { name: 'model', model: MODEL })
+    expect([created.status, created.body.warnings]).toEqual([
+      201,
+      [
+        'model: 2 stored elements do not fit: `(:User)` has no property `emial`; did you mean `email`?; such as User:ann, User:bob',
+        'model: 1 stored element does not fit: `OWNER` cannot connect `(:Doc)` to `(:User)`; the model declares `(:User)-[:OWNER]->(:Doc)`; such as (Doc:d2)-[:OWNER]->(User:ann)',
+        'model: 1 stored element does not fit: `level`: expected `INTEGER`, found `STRING`; such as Doc:d1',
+      ],
+    ])
+  })
+
   test('types with faults are refused with their places', async () => {
     expect(issuesOf(await store('models', { name: 'model', model: '(:User {email STRNG})' }))).toEqual([
       422,
