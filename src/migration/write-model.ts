@@ -1,5 +1,7 @@
 // Writes the text of a model of this product for a model of relations: one definition for each relation that is more than stored
 // relationships, with the name of the original.
+import { assert } from '../kernel/assert.ts'
+import { formatModel } from '../language/format/format-model.ts'
 import {
   type Alternative,
   type AlternativeEnds,
@@ -74,8 +76,10 @@ export class ConvertedModel {
       for (const relation of relations.keys()) this.stepType(type, relation, { isPossible: false, level: LEVELS })
     }
     for (let next = this.pending.shift(); next !== undefined; next = this.pending.shift()) next()
-    const texts = [this.standIns, ...this.written.values()].flatMap((one) => (one === null ? [] : [`${one.text}\n`]))
-    this.text = texts.join('\n')
+    const texts = [this.standIns, ...this.written.values()].flatMap((one) => (one === null ? [] : [one.text]))
+    const formatted = formatModel(texts.join('\n'))
+    assert(formatted.ok, 'a model that was written is valid')
+    this.text = formatted.value
   }
 
   /**
@@ -216,9 +220,7 @@ export class ConvertedModel {
       alternatives.length === 0
         ? [`MATCH (u)-[:${quoted(name)}]->(d)`]
         : alternatives.map((one, at) => clauseText(one, ENDS, common === null ? labels[at]! : ''))
-    const head = `DEFINE (u)-[:${quoted(name)}]->(d${common ?? ''}) AS {`
-    const oneLine = `${head} ${parts.join(' UNION ')} }`
-    return oneLine.length <= 100 ? oneLine : `${head}\n  ${parts.join('\n  UNION ')}\n}`
+    return `DEFINE (u)-[:${quoted(name)}]->(d${common ?? ''}) AS { ${parts.join(' UNION ')} }`
   }
 
   /** The nodes of usersets that only questions name, with relationships to their objects. */
@@ -389,7 +391,7 @@ export class ConvertedModel {
     if (known !== undefined) return { stored: known.name, relationship: null }
     const prefix = place.certainty.isPossible ? 'possible_' : ''
     const name = this.names.further(`${prefix}given_${this.names.derivedType(place.relation)}`)
-    this.written.set(text, { name, text: `DEFINE (s)-[:${quoted(name)}]->(d) AS {\n  ${text}\n}` })
+    this.written.set(text, { name, text: `DEFINE (s)-[:${quoted(name)}]->(d) AS { ${text} }` })
     return { stored: name, relationship: null }
   }
 
@@ -552,7 +554,7 @@ export class ConvertedModel {
         parts.push(`MATCH (u)-[:${quoted(step)}]->()<-[:${this.names.ofObject}]-(d:${quoted(label)})`)
       }
     }
-    return `DEFINE (u)-[:${quoted(name)}]->(d) AS {\n  ${parts.join('\n  UNION ')}\n}`
+    return `DEFINE (u)-[:${quoted(name)}]->(d) AS { ${parts.join(' UNION ')} }`
   }
 }
 

@@ -71,22 +71,27 @@ describe('the text of a model', () => {
     const { text, names } = new ConvertedModel(model)
     expect(text).toBe(`DEFINE (u)-[:member]->(d) AS {
   MATCH (u)-[:MEMBER]->(d)
-  UNION MATCH (u)-[:member]->()-[:MEMBER]->(d)
+  UNION
+  MATCH (u)-[:member]->()-[:MEMBER]->(d)
 }
 
 DEFINE (u)-[:viewer]->(d) AS {
   MATCH (u)-[:VIEWER]->(d)
-  UNION MATCH (u)-[:member]->()-[:VIEWER]->(d)
-  UNION MATCH (u:user), (:user {external_id: '*'})-[:VIEWER]->(d)
-  UNION MATCH (u)-[:OWNER]->(d:folder)
-  UNION MATCH (u)-[:viewer]->()-[:PARENT]->(d:folder)
+  UNION
+  MATCH (u)-[:member]->()-[:VIEWER]->(d)
+  UNION
+  MATCH (u:user), (:user {external_id: '*'})-[:VIEWER]->(d)
+  UNION
+  MATCH (u)-[:OWNER]->(d:folder)
+  UNION
+  MATCH (u)-[:viewer]->()-[:PARENT]->(d:folder)
 }
 
 DEFINE (u)-[:can_read]->(d:doc) AS {
   MATCH (u)-[:viewer]->(d)
-  UNION MATCH (u)-[:viewer]->()-[:PARENT]->(d)
-}
-`)
+  UNION
+  MATCH (u)-[:viewer]->()-[:PARENT]->(d)
+}`)
     expect(names.renamings).toEqual([])
   })
 
@@ -104,7 +109,7 @@ DEFINE (u)-[:can_read]->(d:doc) AS {
     const { text, names } = new ConvertedModel(
       openFga({ user: [], 'asset-kind': ['a: [user]', 'can-edit: a or b', 'b: [user]'] }),
     )
-    expect(text).toBe('DEFINE (u)-[:can_edit]->(d) AS { MATCH (u)-[:A_|B_]->(d) }\n')
+    expect(text).toBe('DEFINE (u)-[:can_edit]->(d) AS { MATCH (u)-[:A_|B_]->(d) }')
     expect(names.renamings).toEqual([
       { what: 'type', from: 'asset-kind', to: 'asset_kind' },
       { what: 'relation', from: 'a', to: 'a_' },
@@ -118,16 +123,17 @@ DEFINE (u)-[:can_read]->(d:doc) AS {
       { user: [], doc: ['viewer: [user]', 'banned: [user with over]', 'can_view: viewer but not banned'] },
       'condition over(limit: int) { limit > 3 }',
     )
-    expect(
-      new ConvertedModel(model).text,
-    ).toBe(`DEFINE (u)-[:banned]->(d) AS { MATCH (u)-[r:BANNED]->(d) WHERE coalesce(r.limit, $limit) > 3 }
+    expect(new ConvertedModel(model).text).toBe(`DEFINE (u)-[:banned]->(d) AS {
+  MATCH (u)-[r:BANNED]->(d) WHERE coalesce(r.limit, $limit) > 3
+}
 
-DEFINE (u)-[:can_view]->(d) AS { MATCH (u)-[:VIEWER]->(d) WHERE NOT (u)-[:possible_banned]->(d) }
+DEFINE (u)-[:can_view]->(d) AS {
+  MATCH (u)-[:VIEWER]->(d) WHERE NOT (u)-[:possible_banned]->(d)
+}
 
 DEFINE (u)-[:possible_banned]->(d) AS {
   MATCH (u)-[r:BANNED]->(d) WHERE coalesce(coalesce(r.limit, $limit) > 3, true)
-}
-`)
+}`)
   })
 })
 
