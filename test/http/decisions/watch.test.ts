@@ -155,6 +155,36 @@ describe('a change stream', () => {
     expect(removed.data).toMatchObject({ changes: [timed], time_dependent: [] })
   })
 
+  it('reports what definitions of the model read, also with a table, and resets streams when the model changes', async () => {
+    const model = `DEFINE (p:Person)-[:keeps]->(d:Depot) AS { MATCH (p)-[:RENTS]->(d) }
+DEFINE (p:Person)-[:oversees]->(d:Depot) AS {
+  MATCH (p)-[:HEADS]->(d)
+  UNION MATCH (d)<-[:keeps]-(a:Person), (d)-[:NEAR]->(b:Depot) WHERE (p)-[:LEADS]->(a) AND (p)-[:oversees]->(b)
+}`
+    const body = { project_id: service.projectId, name: 'model', model }
+    const stored = await service.configure('POST', 'models', body)
+    expect(stored.status, stored.text).toBe(201)
+    const ids: string[] = []
+    for (const type of ['keeps', 'oversees']) {
+      const cypher = `MATCH (subject)-[:${type}]->(resource)`
+      ids.push(await service.addPolicy({ name: type, actions: [type], resource: 'Depot', cypher }))
+    }
+    for (const [type, expected] of [
+      ['RENTS', ['Person keeps Depot', 'Person oversees Depot']],
+      ['HEADS', ['Person oversees Depot']],
+    ] as const) {
+      const stream = await watch()
+      await relationship('bob', type, ['Depot', 'd1'])
+      expect(changesOf(await stream.until(isChange))).toEqual(expected)
+    }
+    const stream = await watch()
+    const changed = { model: model.replace('RENTS', 'OWNS') }
+    expect((await service.configure('PUT', `models/${stored.body.id}`, changed)).status).toBe(200)
+    await stream.until(({ name }) => name === 'reset')
+    for (const id of ids) await service.configure('DELETE', `authorization-policies/${id}`)
+    expect((await service.configure('DELETE', `models/${stored.body.id}`)).status).toBe(200)
+  })
+
   it('reports what a policy with a quantified path pattern reads, also inside of a path with a selector', async () => {
     const stream = await watch()
     const ids: string[] = []
