@@ -306,6 +306,32 @@ describe('a policy is refused when it is stored', () => {
   })
 })
 
+describe('a definition of the model', () => {
+  it('is derived from the relationships of the location that a condition names, in place and with a table', async () => {
+    const model = await service.configure('POST', 'models', {
+      project_id: service.projectId,
+      name: 'model',
+      model: `DEFINE (p:Person)-[:keeps]->(c:Car) AS { MATCH (p)-[:OWNS]->(c) }
+DEFINE (p:Person)-[:shares]->(c:Car) AS {
+  MATCH (p)-[:OWNS]->(c)
+  UNION MATCH (c)-[:NEXT]->(a:Car), (c)-[:OTHER]->(b:Car) WHERE (p)-[:shares]->(a) AND (p)-[:shares]->(b)
+}`,
+    })
+    expect(model.status, model.text).toBe(201)
+    for (const type of ['keeps', 'shares']) {
+      const cypher = `USE graph.byName($region) MATCH (subject:Person)-[:${type}]->(resource:Car)`
+      expect((await create(type, cypher, { actions: [type] })).errors).toBeUndefined()
+      expect(await decisionOf('ann', type, 'e1', at('eu'))).toBe(true)
+      expect(await decisionOf('ann', type, 'e1', at('us'))).toBe(false)
+      expect(await resources('ann', type, at('eu'))).toEqual(['e1', 'e2'])
+      expect(await resources('bob', type, at('us'))).toEqual(['u1'])
+      expect(await decisionOf('ann', type, 'e1', at('mars'))).toEqual(
+        refusal('unknown location mars for parameter $region'),
+      )
+    }
+  })
+})
+
 it('no response and no line of the log names a physical database', () => {
   expect(seen.filter((line) => line.includes('physical'))).toEqual([])
 })
