@@ -14,7 +14,14 @@ import { fileIssueOf } from '../kernel/folder/file-issue.ts'
 import { isJsonObject } from '../kernel/json/json-kind.ts'
 import { type PolicyHeader, policyHeader } from '../policy/policy-header.ts'
 import { type FileDiagnostic, type FilePosition, ProjectFolderError } from '../project/file-diagnostic.ts'
-import { DEFAULT_POLICY_VERSION, type FileKind, policyFiles, SCENARIOS } from '../project/file-kinds.ts'
+import {
+  DEFAULT_POLICY_VERSION,
+  type FileKind,
+  MODEL_NAME,
+  modelFile,
+  policyFiles,
+  SCENARIOS,
+} from '../project/file-kinds.ts'
 import { isProjectFolder, loadProject } from '../project/load-project.ts'
 import type { FolderDocument, ProjectFolder } from '../project/project-folder.ts'
 import { queryFiles } from '../project/query-files.ts'
@@ -125,6 +132,7 @@ class ScenarioReader {
 
   read(): ScenarioFile {
     const { description = '' } = this.plain
+    this.ownModel()
     this.ownDocuments('policies', 'policy', policyFiles)
     this.ownDocuments('queries', 'query', queryFiles)
     const { items, notation } = this.graph()
@@ -213,7 +221,19 @@ class ScenarioReader {
       scenarios: [],
     }
     if (this.given !== null && this.documents.length === 0) return this.given
-    return { ...given, documents: [...documents, ...this.documents] }
+    const all = [...documents, ...this.documents]
+    const model = all.findLast(({ kind }) => kind === modelFile.kind)
+    // Policies are compiled with the model, so it is the first document.
+    const others = all.filter(({ kind }) => kind !== modelFile.kind)
+    return { ...given, documents: model === undefined ? others : [model, ...others] }
+  }
+
+  private ownModel(): void {
+    const { model } = this.plain
+    if (model === undefined) return
+    const source = { yaml: this.yaml, base: [], plain: { model }, exact: { model }, cypherLine: null }
+    const document = documentOf(modelFile, MODEL_NAME, source, this.errors)
+    if (document !== null) this.documents.push(document)
   }
 
   private ownDocuments(member: 'policies' | 'queries', label: string, kind: FileKind): void {

@@ -218,6 +218,7 @@ export const scenarioSchema = z
       )
       .optional()
       .describe('in arrow notation, or as items to capture'),
+    model: z.string().optional().describe('the text of a model, in place of that of the project'),
     policies: entries(inline(policyFiles.schema)).describe(
       'as files of the folder `policies`, also with `name`, and `action` in place of `actions`',
     ),

@@ -337,3 +337,24 @@ graph: |
     expect(reached?.some((text) => text.endsWith('false'))).toBe(true)
   })
 })
+
+test('a file may have a model of its own, whose errors have their places', async () => {
+  const text = `model: |
+  DEFINE (p:Person)-[:may_drive]->(c:Car) AS {
+    MATCH (p)-[:OWNS]->(c)
+    UNION MATCH (p)-[:MEMBER]->(:Team)-[:OWNS]->(c)
+  }
+graph: |
+  (ann:Person)-[:MEMBER]->(red:Team)-[:OWNS]->(c1:Car)
+  (bob:Person)
+policies:
+  - {subject: Person, action: drive, resource: Car, cypher: 'MATCH (subject)-[:may_drive]->(resource)'}
+decisions:
+  - [Person:ann, drive, Car:c1, yes]
+  - [Person:bob, drive, Car:c1, no]
+`
+  const { checks } = await runScenario(readScenarioText('model.scenario.yaml', text, null))
+  expect(checks.map(({ passed }) => passed)).toEqual([true, true])
+  const faulty = readScenarioText('model.scenario.yaml', text.replace('UNION MATCH', 'UNION MACH'), null)
+  await expect(runScenario(faulty)).rejects.toMatchObject({ diagnostics: [{ line: 4, column: 11 }] })
+})
