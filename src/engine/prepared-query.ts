@@ -91,6 +91,7 @@ interface PreparedQueryOptions {
 export class PreparedQuery {
   private readonly planned: PlannedQuery
   private readonly program: DefinitionProgram | null
+  private readonly tables = new WeakMap<QueryContext, DefinitionTables>()
   private readonly accessQuery: AccessQuery
   private readonly bound: BoundAccessQuery
   /** Made when the query first runs on a graph in a database server. */
@@ -115,9 +116,20 @@ export class PreparedQuery {
     this.program = query.tabled.length === 0 ? null : new DefinitionProgram(query.tabled, options, basis)
   }
 
-  /** An execution with empty tables for the definitions of the query, if it needs any. */
+  /** An execution with tables for the definitions of the query, if it needs any. */
   private prepare(context: QueryContext): Execution {
-    return this.planned.prepare(context, this.program?.open(context) ?? null)
+    return this.planned.prepare(context, this.tablesFor(context))
+  }
+
+  /** The questions of a batch have one context, and use the same tables if these depend on the graphs alone. */
+  private tablesFor(context: QueryContext): DefinitionTables | null {
+    const { program, tables } = this
+    if (program === null || !program.readsNoParameter) return program?.open(context) ?? null
+    const known = tables.get(context)
+    if (known?.isReusable === true) return known
+    const opened = program.open(context)
+    tables.set(context, opened)
+    return opened
   }
 
   /** Whether there is a row. False if a fixed node does not exist. */

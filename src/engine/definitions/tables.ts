@@ -104,8 +104,11 @@ interface ProgramDefinition {
 /** The plans of the definitions that one query uses with a table. */
 export class DefinitionProgram {
   private readonly definitions: ReadonlyMap<string, ProgramDefinition>
+  /** Whether the pairs depend on the graphs alone, so that tables may serve several executions. */
+  readonly readsNoParameter: boolean
 
   constructor(tabled: readonly TabledDefinition[], options: EngineOptions, basis: PlanBasis) {
+    this.readsNoParameter = tabled.every(({ branches }) => branches.every(({ parameters }) => parameters.length === 0))
     this.definitions = new Map(
       tabled.map(({ name, component, branches }) => [
         name,
@@ -198,6 +201,9 @@ interface GoalRun {
   readonly target: NodeId
 }
 
+/** Goals and answers up to which tables serve a further execution: some megabytes. */
+const REUSED_ENTRIES_MAX = 50_000
+
 /** Estimated bytes of a derivation, without its frame. */
 const DERIVATION_BYTES = 200
 
@@ -216,6 +222,9 @@ export class DefinitionTables implements DerivedPairs {
   private readonly tasks = new Map<number, GoalRun[]>()
   /** Null: not collected. */
   readonly derivations: Derivations | null
+  private isInterrupted = false
+  /** Goals and answers. */
+  private entries = 0
   /** The run in progress. */
   private current: GoalRun | null = null
 
@@ -229,9 +238,13 @@ export class DefinitionTables implements DerivedPairs {
     this.derivations = derivations
   }
 
+  /** Whether a further execution on the same graphs may use the tables: none was interrupted, and they are not large. */
+  get isReusable(): boolean {
+    return !this.isInterrupted && this.current === null && this.entries <= REUSED_ENTRIES_MAX
+  }
+
   holds(step: BoundDerived, run: ExecutionContext, graph: number, source: NodeId, target: NodeId): boolean {
-    const goal = this.goal(step, run, graph, 'pair', source, target)
-    if (!goal.holds) this.answer(goal, step, run)
+    const goal = this.answered(step, run, graph, 'pair', source, target)
     return goal.holds
   }
 
@@ -243,9 +256,27 @@ export class DefinitionTables implements DerivedPairs {
     node: NodeId,
   ): OrderedNodeSet {
     const isOut = direction === 'out'
-    const goal = this.goal(step, run, graph, direction, isOut ? node : 0, isOut ? 0 : node)
-    this.answer(goal, step, run)
+    const goal = this.answered(step, run, graph, direction, isOut ? node : 0, isOut ? 0 : node)
     return goal.answers
+  }
+
+  private answered(
+    step: BoundDerived,
+    run: ExecutionContext,
+    graph: number,
+    form: GoalForm,
+    source: NodeId,
+    target: NodeId,
+  ): Goal {
+    try {
+      const goal = this.goal(step, run, graph, form, source, target)
+      if (!goal.holds) this.answer(goal, step, run)
+      return goal
+    } catch (error) {
+      // A goal may have lost the run that a limit has ended.
+      this.isInterrupted = true
+      throw error
+    }
   }
 
   /** Makes the goal complete; or, if a goal of its component reads it, registers that goal for later answers. */
@@ -277,6 +308,7 @@ export class DefinitionTables implements DerivedPairs {
     if (goal === undefined) {
       goal = new Goal(definition, form, source, target, snapshot)
       index.add(goal)
+      this.entries += 1
       run.budget.retainRow()
       run.budget.retainBytes(GOAL_BYTES)
       this.begin(goal)
@@ -356,6 +388,7 @@ export class DefinitionTables implements DerivedPairs {
       }
       const node = frame[found] as NodeId
       if (!goal.answers.add(node, run.budget)) continue
+      this.entries += 1
       run.budget.retainRow()
       const [from, to] = form === 'in' ? [node, goal.target] : [goal.source, node]
       this.record(task, execution, from, to)
