@@ -19,7 +19,8 @@ import type { Value } from '../engine/value/value.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import { JSON_CELL, jsonSize } from '../kernel/json/json-size.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import { modelSymbols, noModel, type StoredModel } from '../model/stored-model.ts'
+import { modelSymbols, noModel, type StoredModel, typesOf } from '../model/stored-model.ts'
+import { textProblems } from '../model/type-problems.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import { type ValueCharges, valueToJson } from './element-json.ts'
 import { type GraphQuery, type GraphQueryAnswer, type QueryStep, ROWS_DEFAULT } from './schema.ts'
@@ -93,11 +94,17 @@ export function runGraphQuery(
       const warnings = isChecked
         ? unknownSymbolWarnings(text, query.symbols, new UnknownSymbols([...views.opened(), modelSymbols(model)]))
         : []
+      const types = typesOf(model)
+      // A name that neither the graph nor the model has is one warning.
+      const places = new Set(warnings.map(({ span }) => span.start))
+      const unfit =
+        types === null ? [] : textProblems(text, types).problems.filter(({ span }) => !places.has(span.start))
+      const all = [...warnings, ...unfit.map((one) => ({ ...one, ...positionOf(text, one.span.start) }))]
       return ok({
         columns: [...query.columns],
         ...rows,
-        ...(warnings.length > 0 && {
-          warnings: warnings.map(({ code, message, line, column }) => ({ code, message, line, column })),
+        ...(all.length > 0 && {
+          warnings: all.map(({ code, message, line, column }) => ({ code, message, line, column })),
         }),
         duration_ms: Math.round((performance.now() - startMs) * 1000) / 1000,
       })

@@ -199,6 +199,18 @@ describe('with declared types', () => {
     ])
   })
 
+  test('a graph query is warned of what it cannot find', async () => {
+    await storedModel()
+    await service.ask('/capture/v1/nodes', { nodes: [{ type: 'User', external_id: 'ann' }] })
+    const headers = { authorization: `Bearer ${service.token}`, 'x-project-id': service.projectId }
+    const query = 'MATCH (u:User)-[:MEMBER]->(d:Doc) RETURN u'
+    const { status, body } = await service.send('/graph/v1/query', { headers, body: { query } })
+    expect([status, body.warnings]).toEqual([
+      200,
+      [expect.objectContaining({ code: 'ImpossiblePattern', line: 1, column: 18 })],
+    ])
+  })
+
   test('types with faults are refused with their places', async () => {
     expect(issuesOf(await store('models', { name: 'model', model: '(:User {email STRNG})' }))).toEqual([
       422,
