@@ -26,6 +26,7 @@ const uses: readonly (readonly [feature: string, collection: string, document: o
     { kind: 'projects', fields: { db_connection: { url: 'bolt://server' } } },
   ],
   ['a configuration that several instances share', 'copy-state', { store: 's' }],
+  ['a model of a project', CURRENT_DOCUMENTS, { kind: 'models', fields: {} }],
 ]
 
 test('each feature of the table has a document that uses it', () => {
