@@ -12,7 +12,8 @@ export function pushDownWhere(clauses: readonly BoundClause[]): readonly BoundCl
   const { where } = last.projection
   const moved = clauses.slice(0, -1)
   const kept = (where.kind === 'and' ? where.operands : [where]).filter((predicate) => {
-    const at = targetMatch(predicate, moved)
+    // Its own projection comes first: the text filters what that has limited, aggregated and computed.
+    const at = preservesFilter(last, slotsOf(predicate)) ? targetMatch(predicate, moved) : null
     const clause = at === null ? null : moved[at]
     if (at === null || clause?.kind !== 'match') return true
     moved[at] = { kind: 'match', match: { ...clause.match, predicates: [...clause.match.predicates, predicate] } }

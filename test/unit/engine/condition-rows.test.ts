@@ -145,6 +145,20 @@ describe('condition rows', () => {
     expect(read(optional, ['subject', 'city'])).toEqual([])
   })
 
+  test.each([
+    // The WHERE belongs to the WITH before it: it sees what that WITH has limited, aggregated or computed.
+    ['WITH subject, c ORDER BY c.wheels LIMIT 1 WHERE c.wheels = 4', []],
+    ['WITH subject, c ORDER BY c.wheels SKIP 1 LIMIT 1 WHERE c.wheels = 4', [['c1']]],
+    ['WITH subject, c ORDER BY c.wheels SKIP 2 WHERE c.wheels = 3', []],
+    ['WITH subject, c, collect(c.wheels) AS all WHERE c.wheels = 3 OR all = [4]', [['c1'], ['c2'], ['c3']]],
+    ['WITH subject, c, count(*) AS n WHERE c.wheels > n + 2', [['c1'], ['c3']]],
+    ['WITH subject, c, c.wheels AS w WHERE c.wheels = w', [['c1'], ['c2'], ['c3']]],
+    ['WITH subject, c AS d, c WHERE d.wheels = 4 AND c.wheels = 4', [['c1'], ['c3']]],
+  ])('of a text that ends with %s', (end, expected) => {
+    const rows = read(filtered(`MATCH (subject:Person)-[:OWNS]->(c:Car) ${end}`, null), ['c'])
+    expect(rows.toSorted()).toEqual(expected)
+  })
+
   test('are computed only as far as they are read', () => {
     const all = filtered('MATCH (subject), (a), (b), (c), (d)', null)
     const whole = read(all, ['subject'], {}, { rowsMax: 10_000, stepsMax: 100_000 })
