@@ -97,7 +97,8 @@ function clauseText(clause: NaiveClause): string {
   }
   if (clause.kind === 'some-subjects') {
     const order = 'ORDER BY subject.external_id, subject.type'
-    return `WITH DISTINCT subject ${order} SKIP ${clause.skip} LIMIT ${clause.limit}`
+    const where = clause.where === null ? '' : ` WHERE ${conditionText(clause.where)}`
+    return `WITH DISTINCT subject ${order} SKIP ${clause.skip} LIMIT ${clause.limit}${where}`
   }
   const keys = clause.keys.map(({ alias, term }) =>
     term.kind === 'variable' && term.name === alias ? alias : `${cypherText(term)} AS ${alias}`,

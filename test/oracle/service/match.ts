@@ -43,7 +43,7 @@ export type NaiveClause =
       readonly where: NaiveCondition | null
     }
   /** The subjects, each once, by external id and type, and some of them. */
-  | { readonly kind: 'some-subjects'; readonly skip: number; readonly limit: number }
+  | SomeSubjects
   | {
       readonly kind: 'with'
       readonly distinct: boolean
@@ -53,6 +53,14 @@ export type NaiveClause =
       readonly where: NaiveCondition | null
     }
 
+export interface SomeSubjects {
+  readonly kind: 'some-subjects'
+  readonly skip: number
+  readonly limit: number
+  /** Filters those that are left. */
+  readonly where: NaiveCondition | null
+}
+
 const ROWS_MAX = 3000
 
 export class NaiveTooManyRowsError extends Error {}
@@ -60,7 +68,7 @@ export class NaiveTooManyRowsError extends Error {}
 export function rowsOf(clauses: readonly NaiveClause[], graph: NaiveGraph, parameters: NaiveParameters): NaiveRow[] {
   let rows: NaiveRow[] = [new Map()]
   for (const clause of clauses) {
-    if (clause.kind === 'some-subjects') rows = someSubjects(clause, rows)
+    if (clause.kind === 'some-subjects') rows = someSubjects(clause, rows, graph, parameters)
     else if (clause.kind === 'with') rows = projected(clause, rows, graph, parameters)
     else rows = rows.flatMap((row) => matched(clause, row, graph, parameters))
     if (rows.length > ROWS_MAX) throw new NaiveTooManyRowsError()
@@ -197,12 +205,19 @@ function projected(
   return all.filter((row) => where === null || truthOf(where, row, parameters, waysOf(graph, parameters)) === true)
 }
 
-function someSubjects({ skip, limit }: { skip: number; limit: number }, rows: readonly NaiveRow[]): NaiveRow[] {
+function someSubjects(
+  { skip, limit, where }: SomeSubjects,
+  rows: readonly NaiveRow[],
+  graph: NaiveGraph,
+  parameters: NaiveParameters,
+): NaiveRow[] {
   const subjects = new Map(
     rows.flatMap((row) => nodesIn(row.get('subject') ?? null)).map((node) => [`${node.externalId} ${node.type}`, node]),
   )
   const inOrder = [...subjects].sort(([a], [b]) => (a < b ? -1 : 1)).slice(skip, skip + limit)
-  return inOrder.map(([, subject]) => new Map([['subject', subject]]))
+  return inOrder
+    .map(([, subject]): NaiveRow => new Map([['subject', subject]]))
+    .filter((row) => where === null || truthOf(where, row, parameters, waysOf(graph, parameters)) === true)
 }
 
 function waysOf(graph: NaiveGraph, parameters: NaiveParameters): PathExists {

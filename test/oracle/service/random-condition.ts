@@ -37,8 +37,9 @@ export class RandomCondition {
       clauses.push(this.match(true, false))
     if (random.odds(0.08)) {
       // Conditions on it must not precede it.
-      clauses.push({ kind: 'some-subjects', skip: random.between(0, 2), limit: random.between(1, 4) })
       this.scope = new Map([['subject', 'node']])
+      const where = random.odds(0.5) ? this.condition() : null
+      clauses.push({ kind: 'some-subjects', skip: random.between(0, 2), limit: random.between(1, 4), where })
     }
     if (random.odds(0.3)) {
       clauses.push(this.projection())
