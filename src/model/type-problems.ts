@@ -731,7 +731,7 @@ function connects(
   return (direction !== 'left' && joins(type, left, right)) || (direction !== 'right' && joins(type, right, left))
 }
 
-/** The nodes at both ends of one relationship; null: there are none. */
+/** The nodes at both ends of one relationship; null: no declared relationship fits. */
 function hop(
   types: readonly RelationshipTypeDeclaration[],
   { direction }: RelationshipPattern,
@@ -752,7 +752,7 @@ function hop(
 }
 
 /**
- * The nodes at both ends of a path of relationships, of any length; null: there are none. `unlimited`: one end is not known, and a path
+ * The nodes at both ends of a path of relationships, of any length; null: no declared path fits. `unlimited`: one end is not known, and a path
  * of no relationship can begin and end at any node.
  */
 function hops(

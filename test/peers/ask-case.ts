@@ -108,7 +108,7 @@ class PeerWorld {
     })
   }
 
-  /** The difference from the answer of the peer; null if there is none. */
+  /** The difference from the answer of the peer; null: both are equal. */
   verdict(question: PeerQuestion, graph: Graph): string | null {
     try {
       const refusal = this.refusal(question)

@@ -1,9 +1,10 @@
 // The deletion of a project whose records cannot be sealed soon: its graphs stay until they are.
+import { execFileSync } from 'node:child_process'
 import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
-import { EXCLUSIVE, hasFlock, tryFlock, UNLOCK } from '../../../src/store/process/flock.ts'
+import { hasFlock, tryFlock, UNLOCK } from '../../../src/store/process/flock.ts'
 import { projectFolderName } from '../../../src/store/tenancy/project-folders.ts'
 import { readAuditLogs } from '../../support/audit-logs.ts'
 import { childrenOf } from '../../support/child-processes.ts'
@@ -84,7 +85,8 @@ it('deletes a project while another process keeps its graphs locked; they are de
   const folders = readdirSync(graphs, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map((entry) => openSync(join(entry.parentPath, entry.name), 'r'))
-  for (const held of folders) while (!tryFlock(held, EXCLUSIVE)) await Bun.sleep(1)
+  // The command waits for the lock of the open folder, which stays locked when the command has ended.
+  for (const held of folders) execFileSync('flock', ['-x', '3'], { stdio: ['ignore', 'ignore', 'inherit', held] })
   const deleted = await line.request('DELETE', `/configs/v1/projects/${project.id}`, fixture.admin)
   expect([deleted.status, fixture.server.notices()]).toEqual([200, expect.any(String)])
   expect((await line.request('GET', `/configs/v1/projects/${project.id}`, fixture.admin)).status).toBe(404)
