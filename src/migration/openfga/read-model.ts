@@ -1,4 +1,5 @@
 // Reads an authorization model of OpenFGA: its text form (schema 1.1 and 1.2, also in modules) and its JSON form.
+import { readCondition } from '../condition-declaration.ts'
 import type {
   ConditionType,
   RelationCondition,
@@ -115,25 +116,8 @@ class OpenFgaText {
   }
 
   private condition(): void {
-    const name = this.name('a condition')
-    const parameters = new Map<string, ConditionType>()
-    this.scanner.expect('(')
-    while (!this.scanner.accept(')')) {
-      const parameter = this.name('a parameter')
-      this.scanner.expect(':')
-      parameters.set(parameter, this.conditionType())
-      this.scanner.accept(',')
-    }
-    this.scanner.expect('{')
-    this.conditions.set(name, { name, parameters, expression: this.scanner.untilClosingBrace() })
-  }
-
-  private conditionType(): ConditionType {
-    const name = this.name('a type')
-    if (!this.scanner.accept('<')) return name
-    const inner = this.conditionType()
-    this.scanner.expect('>')
-    return name === 'map' ? { map: inner } : { list: inner }
+    const condition = readCondition(this.scanner, { name: NAME, what: 'a condition', hasColon: true })
+    this.conditions.set(condition.name, condition)
   }
 }
 

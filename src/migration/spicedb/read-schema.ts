@@ -1,6 +1,6 @@
 // Reads a schema of SpiceDB: definitions with relations and permissions, and caveats.
+import { readCondition } from '../condition-declaration.ts'
 import type {
-  ConditionType,
   RelationCondition,
   RelationExpression,
   RelationModel,
@@ -42,24 +42,8 @@ class SchemaText {
   }
 
   private caveat(): void {
-    const name = this.name('a caveat')
-    const parameters = new Map<string, ConditionType>()
-    this.scanner.expect('(')
-    while (!this.scanner.accept(')')) {
-      const parameter = this.name('a parameter')
-      parameters.set(parameter, this.conditionType())
-      this.scanner.accept(',')
-    }
-    this.scanner.expect('{')
-    this.conditions.set(name, { name, parameters, expression: this.scanner.untilClosingBrace() })
-  }
-
-  private conditionType(): ConditionType {
-    const name = this.name('a type')
-    if (!this.scanner.accept('<')) return name
-    const inner = this.conditionType()
-    this.scanner.expect('>')
-    return name === 'map' ? { map: inner } : { list: inner }
+    const condition = readCondition(this.scanner, { name: NAME, what: 'a caveat', hasColon: false })
+    this.conditions.set(condition.name, condition)
   }
 
   private definition(): void {
