@@ -1,8 +1,8 @@
 // Compares knowledge queries with the declared types of their project, when they are stored and when the model changes.
 import { type ConfigReader, type DocumentFields, queriesKind } from '../config/kind.ts'
+import { type KnownValue, nodesWith, propertyProblem, relationshipsOf } from '../model/known-values.ts'
 import type { ProjectModel } from '../model/project-model.ts'
 import type { StoredModel } from '../model/stored-model.ts'
-import { type KnownValue, nodesWith, propertyProblem, relationshipsOf } from '../model/type-problems.ts'
 import { policiesKind } from '../policy/authorization-policy.ts'
 import type { ContextPolicy } from '../policy/compile-context.ts'
 import { compiledContextPolicy } from '../policy/compiled-policies.ts'

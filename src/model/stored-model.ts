@@ -5,8 +5,8 @@ import type { KnownSymbols } from '../engine/unknown-symbols.ts'
 import { CompiledOnce } from '../kernel/compiled-once.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { GraphTypes } from './graph-types.ts'
+import { nameProblem, nodesWith, propertyProblem } from './known-values.ts'
 import { compileModel, type ProjectModel } from './project-model.ts'
-import { nameProblem, nodesWith, propertyProblem } from './type-problems.ts'
 
 /** Name of the kind. */
 export const modelsKind = 'models'

@@ -22,8 +22,7 @@ import type {
 } from '../../grammar/ast.ts'
 import type { Diagnostic } from '../../grammar/diagnostic.ts'
 import { parse } from '../../grammar/index.ts'
-import { suggestion } from '../../grammar/suggest.ts'
-import type { ValueType, ValueTypeName } from '../../grammar/value-types.ts'
+import type { ValueTypeName } from '../../grammar/value-types.ts'
 import { labelNames } from '../engine/bind/bind-labels.ts'
 import { symbolPhrases, UnknownSymbols } from '../engine/unknown-symbols.ts'
 import { nodeFieldNames } from '../engine/value/element-properties.ts'
@@ -32,17 +31,22 @@ import type { StaticKind } from '../engine/value/static-type.ts'
 import { valueTypesText } from '../engine/value/value-type.ts'
 import { assertNever } from '../kernel/assert.ts'
 import { isReservedName } from '../kernel/element-rules.ts'
-import { allows, type GraphTypes, type NodeTypeDeclaration, type RelationshipTypeDeclaration } from './graph-types.ts'
-
-/** What is known of a variable. Null: nothing, also for `types`, which may then be any, also those of the service. */
-export type KnownValue =
-  | { readonly kind: 'node'; readonly types: ReadonlySet<NodeTypeDeclaration> | null }
-  | { readonly kind: 'relationship'; readonly types: readonly RelationshipTypeDeclaration[] | null }
-  | { readonly kind: 'value'; readonly types: readonly ValueType[] }
-  | null
-
-/** The variables of a text by name, with what is known of each. */
-export type KnownVariables = ReadonlyMap<string, KnownValue>
+import { intersection, type NodeTypes, narrow, textOf } from './connections.ts'
+import { allows, type GraphTypes, type RelationshipTypeDeclaration } from './graph-types.ts'
+import {
+  absentMessage,
+  itemOf,
+  itemTypes,
+  type KnownValue,
+  type KnownVariables,
+  kindsOf,
+  nodesWith,
+  nullable,
+  only,
+  type PossibleTypes,
+  propertyOf,
+  union,
+} from './known-values.ts'
 
 /** A text compared with declared types. */
 interface TypedText {
@@ -52,7 +56,6 @@ interface TypedText {
 }
 
 type VariableTypes = Map<string, KnownValue>
-type Types = readonly ValueType[] | null
 
 /** Problems of one text: more would not be read. */
 const PROBLEMS_MAX = 100
@@ -90,60 +93,6 @@ export function definitionProblems({ source, target, body }: DefinitionText, typ
   return check.problems()
 }
 
-/** Why the model has no such label or relationship type, as a message; null: it has. */
-export function nameProblem(kind: 'label' | 'type', name: string, types: GraphTypes): string | null {
-  return new UnknownSymbols([types], 'declared').messageFor({ kind, name })
-}
-
-/** Why an element cannot have a property, as a message; null: it can, or its types are not known. */
-export function propertyProblem(known: KnownValue, name: string, types: GraphTypes): string | null {
-  if (isReservedName(name) || known === null || known.kind === 'value') return null
-  const unknown = new UnknownSymbols([types], 'declared').messageFor({ kind: 'property', name, element: known.kind })
-  return unknown ?? (propertyOf(known, name) === 'absent' ? absentMessage(known, name, types) : null)
-}
-
-/** The nodes with a label. */
-export function nodesWith(types: GraphTypes, label: string): KnownValue {
-  const found = types.nodes.filter(({ labels }) => labels.has(label))
-  return { kind: 'node', types: found.length === 0 ? null : new Set(found) }
-}
-
-/** The relationships with a type. */
-export function relationshipsOf(types: GraphTypes, name: string): KnownValue {
-  const found = types.relationshipsNamed(name)
-  return { kind: 'relationship', types: found.length === 0 ? null : found }
-}
-
-/** The types of a property; null: not known; `absent`: no type of the element declares it. */
-function propertyOf(known: KnownValue, name: string): Types | 'absent' {
-  if (known === null || known.kind === 'value' || known.types === null) return null
-  const declared = [...known.types].flatMap(({ properties }) => properties.get(name) ?? [])
-  return declared.length === 0 ? 'absent' : declared.flatMap(({ types }) => types)
-}
-
-function absentMessage(known: KnownValue, name: string, types: GraphTypes): string {
-  const candidates = known !== null && known.kind !== 'value' ? [...(known.types ?? [])] : []
-  const names = new Set(candidates.flatMap(({ properties }) => [...properties.keys()]))
-  const shown = candidates.slice(0, 3).map(({ text }) => `\`${text}\``)
-  const rest = candidates.length > shown.length ? ' and others' : ''
-  const near = suggestion(name, [...names, ...(known?.kind === 'node' ? nodeFieldNames : [])])
-  const owner =
-    near === '' ? [...types.nodes, ...types.relationships].find(({ properties }) => properties.has(name)) : undefined
-  const hint = owner === undefined ? near : `; \`${owner.text}\` has it`
-  return `${shown.join(', ')}${rest} ${candidates.length === 1 ? 'has' : 'have'} no property \`${name}\`${hint}`
-}
-
-/** Kinds of values of which two different ones are never equal, and never ordered. */
-function kindsOf(types: Types): ReadonlySet<ValueTypeName> | null {
-  if (types === null) return null
-  const kinds = new Set<ValueTypeName>()
-  for (const { name } of types) {
-    if (name === 'ANY' || name === 'PROPERTY VALUE' || name === 'NULL' || name === 'NOTHING') return null
-    kinds.add(name === 'FLOAT' ? 'INTEGER' : name)
-  }
-  return kinds
-}
-
 const functionTypes: ReadonlyMap<string, ValueTypeName> = new Map([
   ['date', 'DATE'],
   ['localtime', 'LOCAL TIME'],
@@ -159,10 +108,6 @@ const kindTypes: Partial<Readonly<Record<StaticKind, ValueTypeName>>> = {
   float: 'FLOAT',
   number: 'FLOAT',
   string: 'STRING',
-}
-
-function only(name: ValueTypeName): readonly ValueType[] {
-  return [{ name, items: null, nullable: true }]
 }
 
 class TypeCheck {
@@ -310,7 +255,7 @@ class TypeCheck {
     const candidates = pattern.relationships.map((step) =>
       step.kind === 'relationship' ? this.relationshipTypes(step) : null,
     )
-    this.narrow(pattern, sets, candidates)
+    narrow(pattern, sets, candidates, (message, span) => this.report('ImpossiblePattern', message, span))
     const nodes = pattern.nodes.map(({ labels }, at): KnownValue => {
       const types = sets[at]!
       // The names of the service's own nodes are not declared.
@@ -349,7 +294,7 @@ class TypeCheck {
     if (pattern.where !== null) this.expression(pattern.where, scope)
   }
 
-  private node({ variable, labels }: NodePattern, scope: KnownVariables): ReadonlySet<NodeTypeDeclaration> | null {
+  private node({ variable, labels }: NodePattern, scope: KnownVariables): NodeTypes {
     const own = this.labelled(labels)
     const types = own?.kind === 'node' ? own.types : null
     const before = variable === null ? null : (scope.get(variable.text) ?? null)
@@ -371,51 +316,6 @@ class TypeCheck {
     return names.flatMap(({ name }) => this.types.relationshipsNamed(name))
   }
 
-  /** Removes from the node and relationship types of a path what no other part of it allows. Reports what cannot be connected. */
-  private narrow(
-    { relationships }: PathPattern,
-    sets: (ReadonlySet<NodeTypeDeclaration> | null)[],
-    candidates: (readonly RelationshipTypeDeclaration[] | null)[],
-  ): void {
-    // Each round that changes something removes a type, and a path rarely needs more than two.
-    for (let isChanged = true, rounds = 0; isChanged && rounds < 10; rounds++) {
-      isChanged = false
-      relationships.forEach((step, at) => {
-        const types = candidates[at]
-        if (step.kind !== 'relationship' || types === null || types === undefined) return
-        const [left, right] = [sets[at]!, sets[at + 1]!]
-        const fitting = step.range === null ? types.filter((type) => connects(type, step, left, right)) : types
-        const after = step.range === null ? hop(fitting, step, left, right) : hops(types, step, left, right)
-        if (after === 'unlimited') return
-        if (after === null) {
-          this.report('ImpossiblePattern', this.unconnected(step, types, left, right), step.types!.span)
-          candidates[at] = null
-          return
-        }
-        if (after.left.size !== left?.size || after.right.size !== right?.size) isChanged = true
-        sets[at] = after.left
-        sets[at + 1] = after.right
-        candidates[at] = fitting
-      })
-    }
-  }
-
-  private unconnected(
-    step: RelationshipPattern,
-    types: readonly RelationshipTypeDeclaration[],
-    left: ReadonlySet<NodeTypeDeclaration> | null,
-    right: ReadonlySet<NodeTypeDeclaration> | null,
-  ): string {
-    const names = [...new Set(types.map(({ name }) => name))].join('|')
-    const [from, to] = step.direction === 'left' ? [right, left] : [left, right]
-    const isReversed = types.some((type) => joins(type, to, from))
-    const declared = types.slice(0, 3).map(({ text }) => text)
-    const rest = types.length > declared.length ? ', …' : ''
-    const turned = step.direction === 'left' ? `-[:${names}]->` : `<-[:${names}]-`
-    const hint = isReversed ? `; did you mean \`${turned}\`?` : `; the model declares ${declared.join(', ')}${rest}`
-    return `\`${names}\` cannot connect ${textOf(from)} to ${textOf(to)}${hint}`
-  }
-
   /** The entries of a map in a pattern: properties that must be equal to a value. */
   private entries({ entries }: MapLiteral, known: KnownValue, scope: KnownVariables): void {
     for (const { key, value } of entries) {
@@ -427,7 +327,7 @@ class TypeCheck {
   // ---------------------------------------------------------------- expressions
 
   /** The types of a property of an element. Reports a property that its types do not have. */
-  private property(known: KnownValue, key: Name): Types {
+  private property(known: KnownValue, key: Name): PossibleTypes {
     const element = known?.kind === 'node' || known?.kind === 'relationship' ? known.kind : null
     const { text } = key
     if (isReservedName(text) || (element !== 'relationship' && nodeFieldNames.includes(text))) return null
@@ -451,7 +351,7 @@ class TypeCheck {
   }
 
   /** Checks an expression. Returns the types that its value can have; null: not known. */
-  private expression(expression: Expression, scope: KnownVariables): Types {
+  private expression(expression: Expression, scope: KnownVariables): PossibleTypes {
     switch (expression.kind) {
       case 'integer':
         return only('INTEGER')
@@ -581,7 +481,7 @@ class TypeCheck {
     return inner
   }
 
-  private read({ target, key }: Extract<Expression, { kind: 'property' }>, scope: KnownVariables): Types {
+  private read({ target, key }: Extract<Expression, { kind: 'property' }>, scope: KnownVariables): PossibleTypes {
     if (target.kind === 'variable') {
       const known = scope.get(target.name) ?? null
       // `n.property` is the map of all properties, and `n.trust_score` another node.
@@ -608,7 +508,7 @@ class TypeCheck {
   private binary(
     { operator, left, right, span }: Extract<Expression, { kind: 'binary' }>,
     scope: KnownVariables,
-  ): Types {
+  ): PossibleTypes {
     const types = this.expression(left, scope)
     const others = this.expression(right, scope)
     switch (operator) {
@@ -652,7 +552,7 @@ class TypeCheck {
   }
 
   /** Reports values of which none can be equal, less or greater. */
-  private compare(left: Types, right: Types, span: Span, operator: string | null = null): void {
+  private compare(left: PossibleTypes, right: PossibleTypes, span: Span, operator: string | null = null): void {
     const [kinds, others] = [kindsOf(left), kindsOf(right)]
     if (kinds === null || others === null || left === null || right === null) return
     for (const kind of kinds) if (others.has(kind)) return
@@ -665,34 +565,6 @@ class TypeCheck {
   }
 }
 
-/** Each type once, without NOT NULL. */
-function nullable(types: readonly ValueType[]): readonly ValueType[] {
-  const all = types.map((type) => ({ ...type, nullable: true }))
-  return [...new Map(all.map((type) => [valueTypesText([type]), type])).values()]
-}
-
-function itemTypes(types: Types): Types {
-  if (types === null || types.some(({ name }) => name !== 'LIST')) return null
-  return types.flatMap(({ items }) => items ?? [])
-}
-
-function itemOf(list: Types): KnownValue {
-  const types = itemTypes(list)
-  return types === null ? null : { kind: 'value', types }
-}
-
-function union(a: KnownValue, b: KnownValue): KnownValue {
-  if (a?.kind !== 'node' || b?.kind !== 'node') return null
-  return { kind: 'node', types: a.types === null || b.types === null ? null : new Set([...a.types, ...b.types]) }
-}
-
-function intersection(
-  a: ReadonlySet<NodeTypeDeclaration>,
-  b: ReadonlySet<NodeTypeDeclaration>,
-): ReadonlySet<NodeTypeDeclaration> {
-  return new Set([...a].filter((type) => b.has(type)))
-}
-
 function typesOf(step: RelationshipPattern | QuantifiedPath | undefined): LabelExpression | null {
   return step?.kind === 'relationship' ? step.types : null
 }
@@ -703,96 +575,4 @@ function isOfService(labels: LabelExpression | null): boolean {
 
 function isAlternatives(labels: LabelExpression): boolean {
   return labels.kind === 'label-or' ? labels.operands.every(isAlternatives) : labels.kind === 'label'
-}
-
-function meets(a: ReadonlySet<NodeTypeDeclaration>, b: ReadonlySet<NodeTypeDeclaration> | null): boolean {
-  if (b === null) return true
-  for (const type of a) if (b.has(type)) return true
-  return false
-}
-
-/** Whether a relationship can begin at one of the first and end at one of the others. */
-function joins(
-  { sources, targets }: RelationshipTypeDeclaration,
-  from: ReadonlySet<NodeTypeDeclaration> | null,
-  to: ReadonlySet<NodeTypeDeclaration> | null,
-): boolean {
-  return meets(sources, from) && meets(targets, to)
-}
-
-type HopEnds = { readonly left: ReadonlySet<NodeTypeDeclaration>; readonly right: ReadonlySet<NodeTypeDeclaration> }
-
-function connects(
-  type: RelationshipTypeDeclaration,
-  { direction }: RelationshipPattern,
-  left: ReadonlySet<NodeTypeDeclaration> | null,
-  right: ReadonlySet<NodeTypeDeclaration> | null,
-): boolean {
-  return (direction !== 'left' && joins(type, left, right)) || (direction !== 'right' && joins(type, right, left))
-}
-
-/** The nodes at both ends of one relationship; null: no declared relationship fits. */
-function hop(
-  types: readonly RelationshipTypeDeclaration[],
-  { direction }: RelationshipPattern,
-  left: ReadonlySet<NodeTypeDeclaration> | null,
-  right: ReadonlySet<NodeTypeDeclaration> | null,
-): HopEnds | null {
-  const ends = { left: new Set<NodeTypeDeclaration>(), right: new Set<NodeTypeDeclaration>() }
-  const add = (from: ReadonlySet<NodeTypeDeclaration>, to: ReadonlySet<NodeTypeDeclaration>): void => {
-    if (!meets(from, left) || !meets(to, right)) return
-    for (const type of from) if (left === null || left.has(type)) ends.left.add(type)
-    for (const type of to) if (right === null || right.has(type)) ends.right.add(type)
-  }
-  for (const { sources, targets } of types) {
-    if (direction !== 'left') add(sources, targets)
-    if (direction !== 'right') add(targets, sources)
-  }
-  return ends.left.size === 0 ? null : ends
-}
-
-/**
- * The nodes at both ends of a path of relationships, of any length; null: no declared path fits. `unlimited`: one end is not known, and a path
- * of no relationship can begin and end at any node.
- */
-function hops(
-  types: readonly RelationshipTypeDeclaration[],
-  step: RelationshipPattern,
-  left: ReadonlySet<NodeTypeDeclaration> | null,
-  right: ReadonlySet<NodeTypeDeclaration> | null,
-): HopEnds | null | 'unlimited' {
-  const isOptional = step.range?.min === 0
-  if (isOptional && (left === null || right === null)) return 'unlimited'
-  const all = hop(types, step, null, null)
-  const ahead = closure(left ?? all?.left ?? none, (from) => hop(types, step, from, null)?.right)
-  const back = closure(right ?? all?.right ?? none, (to) => hop(types, step, null, to)?.left)
-  const [starts, ends] = [left ?? back, right ?? ahead]
-  const found = {
-    left: intersection(starts, isOptional ? new Set([...back, ...ends]) : back),
-    right: intersection(ends, isOptional ? new Set([...ahead, ...starts]) : ahead),
-  }
-  return found.left.size === 0 || found.right.size === 0 ? null : found
-}
-
-const none: ReadonlySet<NodeTypeDeclaration> = new Set()
-
-/** What is reached with at least one step. */
-function closure(
-  start: ReadonlySet<NodeTypeDeclaration>,
-  next: (from: ReadonlySet<NodeTypeDeclaration>) => ReadonlySet<NodeTypeDeclaration> | undefined,
-): ReadonlySet<NodeTypeDeclaration> {
-  const all = new Set<NodeTypeDeclaration>()
-  for (let from = start; from.size > 0; ) {
-    const added = new Set([...(next(from) ?? [])].filter((type) => !all.has(type)))
-    for (const type of added) all.add(type)
-    from = added
-  }
-  return all
-}
-
-/** Types for a message. */
-function textOf(types: ReadonlySet<NodeTypeDeclaration> | null): string {
-  if (types === null) return 'any node'
-  const shown = [...types].slice(0, 3).map(({ text }) => `\`${text}\``)
-  return types.size > shown.length ? `${shown.join(', ')} or others` : shown.join(' or ')
 }

@@ -1,13 +1,8 @@
 // Compares policies with the declared types of their project, when they are stored and when the model changes. Decisions do not: a
 // policy that was stored stays valid when a later release finds more.
+import { type KnownValue, type KnownVariables, nameProblem, propertyProblem } from '../model/known-values.ts'
 import type { ProjectModel } from '../model/project-model.ts'
-import {
-  type KnownValue,
-  type KnownVariables,
-  nameProblem,
-  propertyProblem,
-  textProblems,
-} from '../model/type-problems.ts'
+import { textProblems } from '../model/type-problems.ts'
 import { type ContextPolicy, compileContextDocument } from './compile-context.ts'
 import { compileDecisionDocument } from './compile-policy.ts'
 import { readsOf } from './context-filter.ts'
