@@ -183,7 +183,7 @@ describe.skipIf(isSkipped)('the screen Policies', () => {
     await page.keyboard.insertText('DEFINE (p:Person)-[:may_drive]->(c:Car) AS { MATCH (p)-[:OWNS]->(c) }')
     await page.getByText('depends on itself').waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText(/^Revision 1/).waitFor()
+    await page.getByRole('button', { name: /^Revision 1/ }).waitFor()
     await expectAccessible(page)
     await page.getByRole('link', { name: 'Policies and queries' }).click()
     await page.getByText('Defines may_drive').waitFor()
