@@ -76,6 +76,8 @@ function alternative(usable: readonly string[], before: readonly string[], rando
     [2, () => `MATCH ${step('(d)', middle)}`],
     [2, () => `MATCH ${step('(u)', middle)} MATCH ${step('(x)', '(d)')}`],
     [1, () => `MATCH ${step('(d)', '(x)')}, ${step('(d)', '(y)')}`],
+    // A hop of several relationships, which one walk may take at different places of it.
+    [2, () => `MATCH ${step('(u)', middle)}, ${stored('(x)', stored('()', '(d)', random, true), random, true)}`],
     [1, () => `MATCH ${step('(u)', middle)} WITH u, x MATCH ${step('(x)', '(d)')}`],
     [
       1,

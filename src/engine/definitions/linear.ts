@@ -173,6 +173,7 @@ function hopTo(moving: 'source' | 'target', branch: DefinitionBranch, { step, pa
   const isNear = (node: NodePattern): boolean =>
     node === near || (near.variable !== null && node.variable?.text === near.variable.text)
   const isMoving = (node: NodePattern): boolean => node.variable?.text === branch[moving]
+  if (!isTrail(hop.relationships)) return null
   const oriented = isNear(hop.nodes[0]!) ? hop : { nodes: hop.nodes.toReversed(), relationships: reversed(hop) }
   const { nodes } = oriented
   const inner = nodes.slice(1, -1)
@@ -191,6 +192,18 @@ function hopTo(moving: 'source' | 'target', branch: DefinitionBranch, { step, pa
     }),
     relationships: oriented.relationships,
   }
+}
+
+/**
+ * Whether the walks of such hops reach what their trails reach: a quantified path pattern uses no relationship twice, and a recursion may.
+ * A relationship that two hops use at one place of the repetition in one direction can be left out between them; so can one that an
+ * undirected hop takes back. A repetition of several relationships must therefore have directions, and a type at one place only.
+ */
+function isTrail(relationships: readonly RelationshipPattern[]): boolean {
+  if (relationships.length === 1) return true
+  const types = relationships.map((step) => [...new Set(typeAlternatives(step.types!)!)])
+  const all = types.flat()
+  return relationships.every(({ direction }) => direction !== 'both') && new Set(all).size === all.length
 }
 
 function reversed({

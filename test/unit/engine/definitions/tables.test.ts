@@ -20,6 +20,7 @@ DEFINE (a:Doc)-[:baseless]->(b:Doc) AS { MATCH (a)-[:NEXT]->(x)-[:baseless]->(b)
 DEFINE (a:Doc)-[:next]->(b:Doc) AS { MATCH (a)-[:NEXT]->(b) }
 DEFINE (a:Doc)-[:thrice]->(b:Doc) AS { MATCH (a)-[:next]->{3}(b) }
 DEFINE (a:Doc)-[:around]->(b:Doc) AS { MATCH (a)-[:next]->(b) UNION MATCH (a)-[:around]->{2,3}(b) }
+DEFINE (u:User)-[:leaps]->(d:Doc) AS { MATCH (u)-[:OWNER]->(d) UNION MATCH (u)-[:leaps]->(x)-[:NEXT]->()-[:NEXT]->(d) }
 DEFINE (u:User)-[:stranger]->(g:Group) AS { MATCH (u) WHERE NOT (u)-[:in]->(g) }
 `
 
@@ -72,6 +73,11 @@ describe('definitions', () => {
 
   test('a walk along a cycle ends', () => {
     expect(pairs('in')).toEqual(['ann a', 'ann b'])
+  })
+
+  test('a walk may take a relationship again at another place of its hop', () => {
+    // Along the cycle of three in steps of two: the walk to 2 takes one relationship twice.
+    expect(pairs('leaps')).toEqual(['ann 1', 'ann 2', 'ann 3', 'bob 1', 'bob 2', 'bob 3'])
   })
 
   test('two recursive steps of one alternative must both hold, and a pair does not stand on itself', () => {
