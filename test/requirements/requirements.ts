@@ -394,7 +394,7 @@ export const requirements: readonly Requirement[] = [
     sentence: 'a search contains x exactly when the evaluation of x is true',
     shownBy: [
       [access, 'contains x exactly when the evaluation of x is true'],
-      ['scenarios/scenarios.test.ts', 'searches, evaluates and agrees with the reference for every pair'],
+      ['scenarios/every-pair.test.ts', 'searches, evaluates and agrees with the reference for every pair'],
     ],
   },
   {

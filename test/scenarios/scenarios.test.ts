@@ -1,41 +1,12 @@
-// Runs every scenario through every engine: the expected results, and for every pair of the scenario search contains x
-// ⇔ evaluate(x) is true ⇔ the reference grants it.
-import { readdirSync, readFileSync } from 'node:fs'
+// Runs every scenario through every engine: the expected results. Every pair of them: every-pair.test.ts.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { storeEngine } from '../support/store-engine.ts'
-import { describeQuestion, type OpenScenario, type ScenarioEngine, type ScenarioQuestion } from './engines.ts'
+import { describeQuestion, type OpenScenario, type ScenarioEngine } from './engines.ts'
+import { scenarios } from './every-scenario.ts'
 import { httpEngine } from './http-engine.ts'
-import { readScenario, type Scenario } from './read-scenario.ts'
-import { grantedPairs, referenceEngine } from './reference-engine.ts'
-
-const folder = new URL('./', import.meta.url)
-const scenarios = readdirSync(folder)
-  .filter((file) => file.endsWith('.scenario.yaml'))
-  .sort()
-  .map((file) => readScenario(file.replace('.scenario.yaml', ''), readFileSync(new URL(file, folder), 'utf8')))
+import { referenceEngine } from './reference-engine.ts'
 
 const engines: readonly ScenarioEngine[] = [referenceEngine, storeEngine('off'), storeEngine('on'), httpEngine]
-
-/** Every question of the scenario, once. */
-function questionsOf(scenario: Scenario): ScenarioQuestion[] {
-  const asked = new Map<string, ScenarioQuestion>()
-  const add = (
-    subjectType: string,
-    action: string,
-    resourceType: string,
-    parameters: ScenarioQuestion['parameters'],
-  ): void => {
-    const question = { subjectType, action, resourceType, parameters }
-    asked.set(describeQuestion(question), question)
-  }
-  for (const each of scenario.decisions) add(each.subject.type, each.action, each.resource.type, each.parameters)
-  for (const each of scenario.resources) add(each.given.type, each.action, each.soughtType, each.parameters)
-  for (const each of scenario.subjects) add(each.soughtType, each.action, each.given.type, each.parameters)
-  return [...asked.values()]
-}
-
-const idsOf = (scenario: Scenario, type: string): string[] =>
-  scenario.graph.nodes.filter((node) => node.type === type).map((node) => node.externalId)
 
 describe.each(engines)('$name', (engine) => {
   describe.each(scenarios)('in the scenario $name', (scenario) => {
@@ -73,33 +44,6 @@ describe.each(engines)('$name', (engine) => {
         found.push(`${describeQuestion(question)} ${given.id}: ${(await open.subjects(question, given.id)).sort()}`)
       }
       expect(found).toEqual(stated)
-    })
-
-    test('searches, evaluates and agrees with the reference for every pair', async () => {
-      const wrong: string[] = []
-      for (const question of questionsOf(scenario).filter((each) => open.carries(each.parameters))) {
-        const granted = grantedPairs(scenario, question)
-        const subjects = idsOf(scenario, question.subjectType)
-        const resources = idsOf(scenario, question.resourceType)
-        for (const subject of subjects) {
-          const expected = resources.filter((resource) => granted.has(`${subject}|${resource}`)).sort()
-          const found = (await open.resources(question, subject)).sort()
-          if (`${found}` !== `${expected}`)
-            wrong.push(`resources of ${subject}, ${describeQuestion(question)}: ${found} for ${expected}`)
-          for (const resource of resources) {
-            const is = await open.evaluate(question, subject, resource)
-            if (is !== granted.has(`${subject}|${resource}`))
-              wrong.push(`${subject} ${describeQuestion(question)} ${resource}: ${is}`)
-          }
-        }
-        for (const resource of resources) {
-          const expected = subjects.filter((subject) => granted.has(`${subject}|${resource}`)).sort()
-          const found = (await open.subjects(question, resource)).sort()
-          if (`${found}` !== `${expected}`)
-            wrong.push(`subjects of ${resource}, ${describeQuestion(question)}: ${found} for ${expected}`)
-        }
-      }
-      expect(wrong).toEqual([])
     })
 
     if (!engine.refuses || scenario.refused.length === 0) return
