@@ -229,6 +229,9 @@ type Comparison struct {
 	// Parameters the parameters of the request, masked as in an explanation
 	Parameters JSONObject `json:"parameters"`
 	Steps      int        `json:"steps"`
+
+	// Warnings about the proposed model: stored data that it would not fit, counted with examples
+	Warnings []string `json:"warnings,omitzero"`
 }
 
 // ComparisonBudget defines model for ComparisonBudget.

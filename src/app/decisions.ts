@@ -1,5 +1,7 @@
 // Builds the decision feature, and connects it to metrics, decision log and process log.
 
+import { graphsOfProject } from '../config/db-connection.ts'
+import { projectsKind } from '../config/kind.ts'
 import type { DecisionEventLog } from '../events/recorders/record-decisions.ts'
 import { DerivedSigner } from '../identity/derived-signer.ts'
 import { mintGid } from '../kernel/ids.ts'
@@ -46,6 +48,10 @@ export function createDecisions(
     drafts,
     modelOf: (projectId) => modelOf(documents, projectId),
     graphsOf: (projectId) => graphs.graphsOf(projectId),
+    storesOf: (projectId) => {
+      const [project, all] = [documents.get(projectsKind, projectId), graphs.graphsOf(projectId)]
+      return project === null || all === null ? [] : graphsOfProject(all, project)
+    },
     dimensionWeights: (projectId, nodeType) => dimensionWeights(documents, projectId, nodeType),
     limits: {
       stepsMax: settings.traversalStepsMax,

@@ -9,7 +9,8 @@ import {
   nodesRequest,
   relationshipsRequest,
 } from '../capture/schema.ts'
-import type { ConfigSource } from '../config/kind.ts'
+import { graphsOfProject } from '../config/db-connection.ts'
+import { type ConfigSource, projectsKind } from '../config/kind.ts'
 import { validate } from '../config/validate.ts'
 import { readGraphNames } from '../graph-query/graph-names.ts'
 import { graphQueryLimits, runGraphQuery } from '../graph-query/run-graph-query.ts'
@@ -22,7 +23,7 @@ import { noOrigin } from '../kernel/request/request-origin.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { Clock } from '../kernel/time/clock.ts'
 import { modelOf } from '../model/stored-model.ts'
-import { compareProposal } from '../pdp/compare.ts'
+import { compareProposal, proposedModelWarningsNow, withWarnings } from '../pdp/compare.ts'
 import { comparisonRequest } from '../pdp/comparison-schema.ts'
 import type { DecisionDeps, PolicyError } from '../pdp/decision-deps.ts'
 import { evaluate } from '../pdp/evaluate.ts'
@@ -163,7 +164,12 @@ export function createAuthorizer(deps: AuthorizerDeps): Authorizer {
       return onGraphs(() => queryIssues(known, id, input_params, parametersOf(id), options?.token))
     },
     compare: (request) =>
-      call(request, undefined, readComparison, (as, read) => compareProposal(decisions, as, mask, read)),
+      call(request, undefined, readComparison, (as, read) => {
+        const compared = compareProposal(decisions, as, mask, read)
+        return compared.ok
+          ? ok(withWarnings(compared.value, proposedModelWarningsNow(decisions, projectId, read)))
+          : compared
+      }),
     async execute(request, options) {
       begin()
       const { read, run } = await queryRunner()
@@ -291,6 +297,10 @@ function decisionDeps(deps: AuthorizerDeps, policies: PolicyIndex, drafts: Draft
     drafts,
     modelOf: (projectId) => modelOf(deps.documents, projectId),
     graphsOf: () => deps.graphs(),
+    storesOf: (projectId) => {
+      const project = deps.documents.get(projectsKind, projectId)
+      return project === null ? [] : graphsOfProject(deps.graphs(), project)
+    },
     limits: {
       stepsMax: settings.traversalStepsMax,
       timeMs: settings.decisionTimeMs,

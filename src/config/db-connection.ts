@@ -1,10 +1,11 @@
 // The database connection of a project: its schema, and the logical locations of a composite project
 // (docs/decisions/0002-composite-projects-and-locations.md).
 import { z } from 'zod'
+import type { GraphStore } from '../engine/store.ts'
 import { hasBoltScheme, parseBoltUrl } from '../kernel/bolt-address.ts'
 import { locationLength } from '../kernel/element-rules.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
-import type { Constituent, GraphLayout } from '../store/tenancy/project-graphs.ts'
+import type { Constituent, GraphLayout, ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import type { DocumentFields, StoredDocument } from './kind.ts'
 
 const name = z.string().min(1).max(256)
@@ -176,6 +177,13 @@ export function layoutOf(project: StoredDocument): GraphLayout {
 /** Constituent by logical location of a stored project. Empty if the project is not composite. */
 export function locationsOf(project: StoredDocument): ReadonlyMap<string, Constituent> {
   return layoutOf(project).locations
+}
+
+/** All graphs of a project, each once. */
+export function graphsOfProject(graphs: ProjectGraphs, project: StoredDocument): readonly GraphStore[] {
+  const { default: own, global } = graphs
+  const all = [own, global, ...Array.from(locationsOf(project).keys(), (location) => graphs.at(location))]
+  return [...new Set(all.filter((graph) => graph !== null))]
 }
 
 /**

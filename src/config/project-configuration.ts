@@ -20,12 +20,14 @@ import { equalFields } from './fields.ts'
 import { notFoundError } from './find-document.ts'
 import {
   type ConfigKind,
+  type ConfigReader,
   type ConfigWriter,
   type DocumentDraft,
   type DocumentFields,
   projectsKind,
   type Sealer,
   type StoredDocument,
+  scopeOf,
 } from './kind.ts'
 import { findProjectIn, type ProjectDocuments, projectEtag, readProjectDocuments } from './project-documents.ts'
 import { permissionError } from './request-checks.ts'
@@ -190,13 +192,14 @@ export class ProjectConfiguration {
 
   private async answer({ project, changes }: ProjectChange, dryRun: boolean): Promise<AppliedProject> {
     const { documents, kinds } = this.deps
+    const reader = dryRun ? plannedReader(documents, changes) : documents
     const results: AppliedDocument[] = []
     for (const { kind, action, before, after } of changes) {
       const { kind: path, name, id } = (after ?? before) as StoredDocument
       // Credentials go with their agents.
       if (name === '') continue
-      const isStored = !dryRun && after !== null && action !== 'unchanged'
-      const warnings = isStored ? ((await kind.warnings?.(after, documents)) ?? []) : []
+      const isChanged = after !== null && action !== 'unchanged'
+      const warnings = isChanged ? ((await kind.warnings?.(after, reader)) ?? []) : []
       results.push({ kind: path, name, id, action, ...(warnings.length > 0 && { warnings }) })
     }
     const stored = documents.get(projectsKind, project.id)
@@ -209,6 +212,30 @@ export class ProjectConfiguration {
 
   private projectKind(): ConfigKind {
     return this.deps.kinds.find(({ path }) => path === projectsKind) as ConfigKind
+  }
+}
+
+/** The documents as a change would leave those of its project, for the warnings of a dry run. */
+function plannedReader(documents: ConfigReader, changes: readonly AppliedChange[]): ConfigReader {
+  const changed = new Map(changes.map(({ before, after }) => [((after ?? before) as StoredDocument).id, after]))
+  const planned = (
+    kind: string,
+    isListed: (document: StoredDocument) => boolean,
+    stored: readonly StoredDocument[],
+  ) => [
+    ...stored.filter(({ id }) => !changed.has(id)),
+    ...[...changed.values()].filter((one): one is StoredDocument => one?.kind === kind && isListed(one)),
+  ]
+  return {
+    get: (kind, id) => (changed.has(id) ? (changed.get(id) ?? null) : documents.get(kind, id)),
+    getByName(kind, scopeId, name) {
+      const isNamed = (one: StoredDocument): boolean => one.name === name && scopeOf(one) === scopeId
+      const stored = documents.getByName(kind, scopeId, name)
+      return planned(kind, isNamed, stored === null ? [] : [stored])[0] ?? null
+    },
+    children: (kind, parent) => planned(kind, (one) => one.parent_id === parent, documents.children(kind, parent)),
+    inScope: (kind, scope) => planned(kind, (one) => scopeOf(one) === scope, documents.inScope(kind, scope)),
+    all: (kind) => planned(kind, () => true, documents.all(kind)),
   }
 }
 

@@ -1,6 +1,6 @@
 // Counts the stored nodes and relationships that declared types do not allow, with examples. The graph is read in short slices, each on a
-// snapshot of its own, with other requests between the slices, and within a budget of elements.
-import { readGraphNow } from '../engine/read-graph.ts'
+// snapshot of its own, with other requests between the slices, and within a budget of elements and time.
+import { readGraph, readGraphNow } from '../engine/read-graph.ts'
 import {
   type Chunk,
   createChunk,
@@ -43,37 +43,104 @@ interface Misfits {
   readonly isComplete: boolean
 }
 
-/**
- * Compares a graph with declared types. `elementsMax`: the nodes and relationships that are compared at most. Rejects if the graph cannot
- * be read.
- */
-export async function findMisfits(graph: GraphStore, types: GraphTypes, elementsMax: number): Promise<Misfits> {
-  const search = new MisfitSearch(types, elementsMax)
-  for (let from = 0; ; ) {
-    const begin = from
-    const next = readGraphNow(graph, (snapshot) => search.slice(snapshot, begin))
-    if (next === 0) return search.result()
-    from = next
+/** How much of a graph is compared at most. */
+export interface MisfitBudget {
+  /** Nodes and relationships. */
+  readonly elements: number
+  readonly timeMs: number
+}
+
+/** Compares a graph with declared types. Rejects if the graph cannot be read. */
+export async function findMisfits(graph: GraphStore, types: GraphTypes, budget: MisfitBudget): Promise<Misfits> {
+  const search = new MisfitSearch(budget)
+  for (;;) {
+    const { from, left } = search
+    if (search.add(await readGraph(graph, (snapshot) => new MisfitSlice(types, left).read(snapshot, from))))
+      return search.result()
     await new Promise((resolve) => setImmediate(resolve))
   }
 }
 
+/** As `findMisfits`, for a caller that cannot wait. The graph is one of this process. */
+export function findMisfitsNow(graph: GraphStore, types: GraphTypes, budget: MisfitBudget): Misfits {
+  const search = new MisfitSearch(budget)
+  for (;;) {
+    const { from, left } = search
+    if (search.add(readGraphNow(graph, (snapshot) => new MisfitSlice(types, left).read(snapshot, from))))
+      return search.result()
+  }
+}
+
+type FoundFaults = Map<string, { count: number; readonly examples: string[] }>
+
+/** The sum of the slices. */
 class MisfitSearch {
+  /** The node with which the next slice begins. */
+  from = 0
+  /** Elements of the budget. */
+  left: number
+  private readonly elementsMax: number
+  private readonly endMs: number
+  private readonly found: FoundFaults = new Map()
+  private isComplete = true
+
+  constructor({ elements, timeMs }: MisfitBudget) {
+    this.left = elements
+    this.elementsMax = elements
+    this.endMs = performance.now() + timeMs
+  }
+
+  /** Returns whether the search has ended. */
+  add(slice: MisfitSlice): boolean {
+    this.left -= slice.compared
+    this.isComplete &&= slice.isComplete
+    for (const [fault, { count, examples }] of slice.found) {
+      const known = this.found.get(fault)
+      if (known === undefined && this.found.size >= FAULTS_MAX) {
+        this.isComplete = false
+        continue
+      }
+      const misfit = known ?? { count: 0, examples: [] }
+      misfit.count += count
+      misfit.examples.push(...examples.slice(0, EXAMPLES_MAX - misfit.examples.length))
+      this.found.set(fault, misfit)
+    }
+    this.from = slice.next
+    if (slice.next === 0) return true
+    if (performance.now() < this.endMs) return false
+    this.isComplete = false
+    return true
+  }
+
+  result(): Misfits {
+    const misfits = [...this.found].map(([fault, { count, examples }]) => ({ fault, count, examples }))
+    return {
+      misfits: misfits.sort((a, b) => b.count - a.count || (a.fault < b.fault ? -1 : 1)),
+      compared: this.elementsMax - this.left,
+      isComplete: this.isComplete,
+    }
+  }
+}
+
+/** One look at the graph, which may be run again from its start. */
+class MisfitSlice {
+  readonly found: FoundFaults = new Map()
+  compared = 0
+  isComplete = true
+  /** The node with which the next slice begins; 0: this is the last one. */
+  next = 0
   private readonly types: GraphTypes
   private readonly elementsMax: number
-  private readonly found = new Map<string, { count: number; readonly examples: string[] }>()
   private readonly nodes: Chunk = createChunk()
   private readonly neighbours: Chunk = createChunk()
-  private compared = 0
-  private isComplete = true
 
   constructor(types: GraphTypes, elementsMax: number) {
     this.types = types
     this.elementsMax = elementsMax
   }
 
-  /** Compares nodes from an id on, and the relationships that begin at each. Returns the id of the next slice; 0: it was the last. */
-  slice(snapshot: Snapshot, from: number): number {
+  /** Compares nodes from an id on, and the relationships that begin at each. Returns itself. */
+  read(snapshot: Snapshot, from: number): this {
     const startMs = performance.now()
     for (let begin = from; ; begin = this.nodes.next) {
       snapshot.allNodes(begin, this.nodes)
@@ -82,24 +149,18 @@ class MisfitSearch {
       for (const id of this.nodes.ids.slice(0, length)) {
         // A chunk may begin before the node of a slice.
         if (id < from) continue
-        if (id > from && performance.now() - startMs > SLICE_MS) return id
+        if (this.compared > 0 && performance.now() - startMs > SLICE_MS) {
+          this.next = id
+          return this
+        }
         if (this.compared >= this.elementsMax) {
           this.isComplete = false
-          return 0
+          return this
         }
         this.node(snapshot, id)
       }
-      if (!more) return 0
+      if (!more) return this
       this.nodes.next = next
-    }
-  }
-
-  result(): Misfits {
-    const misfits = [...this.found].map(([fault, { count, examples }]) => ({ fault, count, examples }))
-    return {
-      misfits: misfits.sort((a, b) => b.count - a.count || (a.fault < b.fault ? -1 : 1)),
-      compared: this.compared,
-      isComplete: this.isComplete,
     }
   }
 

@@ -84,6 +84,8 @@ export interface HttpSchemas {
     readonly gains: readonly HttpSchemas['ChangedPairs'][]
     readonly losses: readonly HttpSchemas['ChangedPairs'][]
     readonly left_out: readonly HttpSchemas['LeftOutPolicy'][]
+    /** About the proposed model: stored data that it would not fit, counted with examples. */
+    readonly warnings?: readonly string[] | undefined
     /** The parameters of the request, masked as in an explanation. */
     readonly parameters: HttpSchemas['JsonObject']
     readonly steps: number

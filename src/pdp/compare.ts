@@ -11,6 +11,7 @@ import { type CompiledDocument, compileDecisionDocument, compileDecisionPolicy }
 import type { BrokenDraft } from '../policy/draft-policies.ts'
 import { inputIssues } from '../policy/input-parameters.ts'
 import { mayName } from '../policy/model-consequences.ts'
+import { modelWarnings, modelWarningsNow } from '../policy/model-warnings.ts'
 import type { CompiledPolicy } from '../policy/policy-index.ts'
 import {
   type ComparedPolicy,
@@ -72,6 +73,34 @@ export function compareProposal(
     steps,
     duration_ms: performance.now() - startedMs,
   })
+}
+
+/**
+ * The warnings that storing the proposed model would give: stored data that it would not fit. Empty without a proposed model. Rejects if a
+ * graph cannot be read.
+ */
+export async function proposedModelWarnings(
+  { storesOf }: Pick<DecisionDeps, 'storesOf'>,
+  projectId: string,
+  { model }: ComparisonRequest,
+): Promise<readonly string[]> {
+  if (typeof model !== 'string' || storesOf === undefined) return []
+  return await modelWarnings(storesOf(projectId), compiledModel({ model }))
+}
+
+/** As `proposedModelWarnings`, for graphs of this process and a caller that cannot wait. */
+export function proposedModelWarningsNow(
+  { storesOf }: Pick<DecisionDeps, 'storesOf'>,
+  projectId: string,
+  { model }: ComparisonRequest,
+): readonly string[] {
+  if (typeof model !== 'string' || storesOf === undefined) return []
+  return modelWarningsNow(storesOf(projectId), compiledModel({ model }))
+}
+
+/** The report with warnings about the proposed model. */
+export function withWarnings(report: ComparisonReport, warnings: readonly string[]): ComparisonReport {
+  return warnings.length === 0 ? report : { ...report, warnings: [...warnings] }
 }
 
 function scopeOf({ subject = {}, action = {}, resource = {}, context, token }: ComparisonRequest): ComparisonScope {

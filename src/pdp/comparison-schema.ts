@@ -136,6 +136,10 @@ export const comparison = z
     gains: z.array(changedPairs),
     losses: z.array(changedPairs),
     left_out: z.array(leftOut),
+    warnings: z
+      .array(z.string())
+      .optional()
+      .describe('about the proposed model: stored data that it would not fit, counted with examples'),
     parameters: jsonObject.describe('the parameters of the request, masked as in an explanation'),
     steps: z.int(),
     duration_ms: z.number(),

@@ -1,6 +1,7 @@
 // Collaborators of the decision point, the request that it evaluates, and the events that it reports.
 import type { BudgetLimits, PlanUses } from '../engine/conditions.ts'
 import type { ExecutionError } from '../engine/errors.ts'
+import type { GraphStore } from '../engine/store.ts'
 import type { ServiceError, ThrownServiceError } from '../kernel/errors.ts'
 import type { AgentCaller } from '../kernel/request/caller.ts'
 import type { InlineHistory } from '../kernel/request/inline-history.ts'
@@ -99,6 +100,8 @@ export interface DecisionDeps {
   readonly drafts: DraftDecisionPolicies
   /** Returns the graphs of a project; null while it is not provisioned, or after its deletion. */
   graphsOf(projectId: string): ProjectGraphs | null
+  /** All graphs of a project, whose data is compared with a proposed model. Absent: none is. */
+  storesOf?(projectId: string): readonly GraphStore[]
   /** The weights of the profile that scores a node type, by dimension in lower case; for explanations. Null: no profile does. */
   dimensionWeights?(projectId: string, nodeType: string): ReadonlyMap<string, number> | null
   /** Limits of one evaluation with all its policies, or of one search. */

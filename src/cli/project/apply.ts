@@ -30,6 +30,7 @@ import {
   type SentSecrets,
   unknownProjectError,
 } from './project-target.ts'
+import { modelNotices, proposalOf } from './proposal.ts'
 
 const OPERATION = 'svc.audit.operations.project.apply'
 
@@ -58,6 +59,7 @@ export async function applyFolder(path: string, flags: ApplyFlags): Promise<void
   if (!json) for (const line of differenceLines(difference, prune)) printLine(line)
   if (dryRun) {
     await checkFolder(folder, settings)
+    for (const line of await dryRunNotices(target, folder, current, difference, prune)) printNotice(line)
     print(difference, flags, 'planned')
     return
   }
@@ -75,6 +77,24 @@ export async function applyFolder(path: string, flags: ApplyFlags): Promise<void
     for (const warning of warnings ?? []) printNotice(`warning: ${kind} ${name}: ${warning}`)
   if (!json) for (const line of secretLines(difference, done)) printLine(line)
   print({ ...done, projectId: applied.project_id }, flags, 'done')
+}
+
+/** The stored data that a changed model would not fit. The decisions are compared by `plan`. */
+async function dryRunNotices(
+  target: ProjectTarget,
+  folder: ProjectFolder,
+  current: CurrentProject | null,
+  difference: ProjectDifference,
+  prune: boolean,
+): Promise<readonly string[]> {
+  const proposal = current === null ? null : proposalOf(folder, current, difference, prune)
+  if (current === null || typeof proposal?.model !== 'string') return []
+  try {
+    return modelNotices(folder, await target.compare(current.project.id, { ...proposal, sample: 0 }))
+  } catch (failure) {
+    if (!(failure instanceof ServiceRefusalError) || failure.status !== 403) throw failure
+    return ['warning: stored data is not compared with the changed model: the service refused it', ...failure.lines]
+  }
 }
 
 /** Reads a project folder. `isPulled`: as in `loadProject`. Rejects with CliError: one line for each error. */

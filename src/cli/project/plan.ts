@@ -1,24 +1,23 @@
 // The command `plan`: the difference between a project folder and the stored configuration, and which decisions it would change.
 import { suggestion } from '../../../grammar/suggest.ts'
-import type { ComparisonInput, ComparisonOutput, PolicyProposal } from '../../authorizer/authorizer.ts'
+import type { ComparisonInput, ComparisonOutput } from '../../authorizer/authorizer.ts'
 import type { DocumentFields } from '../../config/kind.ts'
 import { parseJson } from '../../kernel/json/json.ts'
 import { isJsonObject } from '../../kernel/json/json-kind.ts'
-import { modelsKind } from '../../model/stored-model.ts'
 import { policiesKind } from '../../policy/authorization-policy.ts'
 import { isContextPolicy, policyHeader } from '../../policy/policy-header.ts'
 import type { CurrentProject } from '../../project/current-project.ts'
 import { differenceOf, hasChanges, type ProjectDifference } from '../../project/difference.ts'
-import type { ProjectFolder } from '../../project/project-folder.ts'
 import { CliError, UsageError } from '../output/cli-error.ts'
 import { exitCodes } from '../output/exit-codes.ts'
-import { printJson, printLine } from '../output/print.ts'
+import { printJson, printLine, printNotice } from '../output/print.ts'
 import { ServiceRefusalError } from '../target/service-client.ts'
 import type { TargetFlags } from '../target/target-place.ts'
 import { checkFolder, printUrlSecrets, readFolder } from './apply.ts'
 import { comparisonLines } from './print-comparison.ts'
 import { countsLine, differenceJson, differenceLines, keptLines } from './print-difference.ts'
 import { namedProject, refuseOtherProject, unknownProjectError } from './project-target.ts'
+import { modelNotices, proposalOf } from './proposal.ts'
 
 /** The options of `plan`. */
 export interface PlanFlags extends TargetFlags {
@@ -69,6 +68,7 @@ export async function planFolder(path: string, flags: PlanFlags): Promise<void> 
       refusal = failure
     }
   }
+  for (const line of modelNotices(folder, compared)) printNotice(line)
   if (json) printJson({ ...differenceJson(difference), comparison: compared })
   else {
     for (const line of differenceLines(difference, prune)) printLine(line)
@@ -94,55 +94,6 @@ function wouldChange(difference: ProjectDifference, prune: boolean, compared: Co
   const deletes = prune && difference.documents.some(({ action }) => action === 'delete')
   const isOther = compared !== null && (!compared.complete || compared.gained + compared.lost > 0)
   return hasChanges(difference) || deletes || isOther
-}
-
-/** The changed decision policies and the changed model; null: none. */
-function proposalOf(
-  folder: ProjectFolder,
-  current: CurrentProject,
-  { documents }: ProjectDifference,
-  prune: boolean,
-): Pick<ComparisonInput, 'policies' | 'removed_policies' | 'model'> | null {
-  const policies: PolicyProposal[] = []
-  const removed: string[] = []
-  const isPolicy = (name: string) => (one: { readonly kind: string; readonly name: string }) =>
-    one.kind === policiesKind && one.name === name
-  for (const { kind, name, action } of documents) {
-    if (kind !== policiesKind || action === 'unchanged' || action === 'unmanaged') continue
-    if (action === 'delete' && !prune) continue
-    const before = current.documents.find(isPolicy(name))?.body
-    const after = action === 'delete' ? undefined : folder.documents.find(isPolicy(name))?.body
-    if (after !== undefined && decides(after)) policies.push(proposed(name, after))
-    else if (before !== undefined && decides(before)) removed.push(name)
-  }
-  const model = proposedModel(folder, documents, prune)
-  if (policies.length + removed.length === 0 && model === undefined) return null
-  return { policies, removed_policies: removed, ...(model !== undefined && { model }) }
-}
-
-/** The text of the changed model; null: it is removed; undefined: it stays. */
-function proposedModel(
-  folder: ProjectFolder,
-  documents: ProjectDifference['documents'],
-  prune: boolean,
-): string | null | undefined {
-  const changed = documents.filter(
-    ({ kind, action }) =>
-      kind === modelsKind && (action === 'create' || action === 'update' || (action === 'delete' && prune)),
-  )
-  if (changed.length === 0) return undefined
-  return (folder.documents.find(({ kind }) => kind === modelsKind)?.body.model as string | undefined) ?? null
-}
-
-function decides(body: DocumentFields): boolean {
-  return body.status === 'ACTIVE' && !isContextPolicy(body)
-}
-
-function proposed(name: string, body: DocumentFields): PolicyProposal {
-  const document = parseJson(body.policy as string, 'integers')
-  if (!document.ok || !isJsonObject(document.value)) throw new Error('a checked policy is a JSON object')
-  const tags = body.tags as readonly string[] | undefined
-  return { name, policy: document.value, ...(tags !== undefined && { tags }) }
 }
 
 /** Which decisions are compared. Throws UsageError. */

@@ -7,7 +7,7 @@ import type { NameSource } from '../../policy/name-warnings.ts'
 import { openCommitCounter } from '../../store/process/commit-counter.ts'
 import { type Catalog, type CatalogOptions, openCatalog } from '../../store/tenancy/catalog.ts'
 import type { Constituent } from '../../store/tenancy/project-graphs.ts'
-import { layoutOf, locationsOf } from '../db-connection.ts'
+import { graphsOfProject, layoutOf, locationsOf } from '../db-connection.ts'
 import { type ConfigReader, projectsKind } from '../kind.ts'
 import type { ConfigRepository } from '../repository.ts'
 import { GraphRegistry } from './graph-registry.ts'
@@ -67,7 +67,7 @@ export function createNameSource(graphs: GraphRegistry, documents: ConfigReposit
       const all = graphs.graphsOf(projectId)
       const project = documents.get(projectsKind, projectId)
       if (all === null || project === null) return []
-      return distinct([all.default, all.global, ...Array.from(locationsOf(project).keys(), (one) => all.at(one))])
+      return graphsOfProject(all, project)
     },
   }
 }

@@ -13,7 +13,7 @@ import {
   whoAuthorizedAnswer,
   whoAuthorizedRequest,
 } from '../../pdp/authorized-schema.ts'
-import { compareProposal } from '../../pdp/compare.ts'
+import { compareProposal, proposedModelWarnings, withWarnings } from '../../pdp/compare.ts'
 import { type ComparisonRequest, comparison, comparisonRequest } from '../../pdp/comparison-schema.ts'
 import { type Decision, denial, permit } from '../../pdp/decide.ts'
 import type { DecisionDeps, EvaluationRequest } from '../../pdp/decision-deps.ts'
@@ -60,7 +60,7 @@ const tag: Tag = { name: 'Decisions', description: 'Authorization decisions and 
 const mayNotPropose: ServiceError = {
   kind: 'forbidden',
   message:
-    'policies: only a service account with the role `all_editor` may propose policies; an agent may compare with `removed_policies`, `replace_all` and `draft`',
+    'policies, model: only a service account with the role `all_editor` may propose their texts; an agent may compare with `removed_policies`, `replace_all`, `draft` and `model: null`',
 }
 
 const asked = { method: 'POST', tag, numbers: 'exact', wrongMediaType: 'malformed' } as const
@@ -192,18 +192,20 @@ export function accessRoutes(deps: DecisionDeps, mask: ParameterMask): Route[] {
       lane: { always: true, limit: 'batch' },
       summary: 'Compare the active policies with a proposal: which decisions would change',
       description:
-        'Counts the pairs of subject and resource that gain or lose a permit for an action, with examples and the paths that grant or granted. It stops at its budget and lists what it left out; every pair that it reports changes. It stores nothing. Needs the permission ReadAuthZConfigs in addition to Authorization, because it shows the content of policies. Only a service account with the role all_editor may propose texts in `policies`, because the answer counts what their conditions read.',
+        'Counts the pairs of subject and resource that gain or lose a permit for an action, with examples and the paths that grant or granted. It stops at its budget and lists what it left out; every pair that it reports changes. For a proposed model, `warnings` counts the stored data that it would not fit. It stores nothing. Needs the permission ReadAuthZConfigs in addition to Authorization, because it shows the content of policies. Only a service account with the role all_editor may propose texts in `policies` and `model`, because the answer counts what their conditions read.',
       auth: compareAuth,
       request: comparisonRequest,
       responses: { 200: comparison, ...errors },
-      handle(context, body) {
+      async handle(context, body) {
         const caller = agentOf(context)
         const request = body as ComparisonRequest
         // With conditions of its choice, an agent could read any property by the pairs that the answer counts.
-        const proposes = request.policies !== undefined && request.policies.length > 0
+        const proposes = (request.policies?.length ?? 0) > 0 || typeof request.model === 'string'
         if (proposes && caller.account?.role !== 'all_editor') return err(mayNotPropose)
         const compared = compareProposal(deps, caller, mask, request)
-        return compared.ok ? ok({ status: 200, body: compared.value }) : compared
+        if (!compared.ok) return compared
+        const warnings = await proposedModelWarnings(deps, caller.projectId, request)
+        return ok({ status: 200, body: withWarnings(compared.value, warnings) })
       },
     },
     {

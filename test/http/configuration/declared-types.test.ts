@@ -199,6 +199,47 @@ describe('with declared types', () => {
     ])
   })
 
+  test('a proposed model lists the stored data that it would not fit, in a comparison and in a dry run', async () => {
+    await storedModel()
+    await service.ask('/capture/v1/nodes', { nodes: [{ type: 'Group', external_id: 'staff' }] })
+    const headers = { authorization: `Bearer ${service.token}`, 'x-project-id': service.projectId }
+    const model = MODEL.replace('{name STRING}', '{name STRING NOT NULL}')
+    const warnings = [
+      'model: 1 stored element does not fit: `name`: expected a value, because the model says NOT NULL; such as Group:staff',
+    ]
+    const compared = await service.send('/access/v1/compare', { headers, body: { model } })
+    expect([compared.status, compared.body.warnings], compared.text).toEqual([200, warnings])
+    const asStored = await service.send('/access/v1/compare', { headers, body: { model: MODEL } })
+    expect([asStored.status, asStored.body.warnings], asStored.text).toEqual([200, undefined])
+    const dryRun = await service.configure('POST', `projects/${service.projectId}/apply?dry_run=true`, {
+      project: { body: { region: 'local' } },
+      documents: [{ kind: 'models', name: 'model', body: { model } }],
+      delete: [],
+    })
+    expect([dryRun.status, dryRun.body.documents], dryRun.text).toEqual([
+      200,
+      expect.arrayContaining([expect.objectContaining({ kind: 'models', action: 'updated', warnings })]),
+    ])
+  })
+
+  test('a dry run warns of the names in a policy as with the model that it would store', async () => {
+    await service.ask('/capture/v1/nodes', { nodes: [{ type: 'User', external_id: 'ann' }] })
+    const { name, ...body } = policy('MATCH (subject)-[:can_read]->(resource)') as { name: string }
+    const documents = [
+      { kind: 'models', name: 'model', body: { model: MODEL } },
+      { kind: 'authorization-policies', name, body },
+    ]
+    const request = { project: { body: { region: 'local' } }, documents, delete: [] }
+    const path = `projects/${service.projectId}/apply`
+    const [dryRun, applied] = [
+      await service.configure('POST', `${path}?dry_run=true`, request),
+      await service.configure('POST', path, request),
+    ]
+    const warningsOf = ({ body: { documents: done } }: TestResponse) =>
+      (done as { kind: string; warnings?: unknown }[]).map(({ kind, warnings }) => [kind, warnings])
+    expect([dryRun.status, warningsOf(dryRun)], dryRun.text).toEqual([applied.status, warningsOf(applied)])
+  })
+
   test('a graph query is warned of what it cannot find', async () => {
     await storedModel()
     await service.ask('/capture/v1/nodes', { nodes: [{ type: 'User', external_id: 'ann' }] })

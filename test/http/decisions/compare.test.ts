@@ -231,6 +231,9 @@ describe('a comparison is refused', () => {
     const probe = document('MATCH (subject:Person), (resource:Car) WHERE resource.wheels > 3')
     const refused = await byAgent({ policies: [{ name: 'probe', policy: probe }] })
     expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('only a service account')])
+    const model = 'DEFINE (p:Person)-[:OWNS]->(c:Car) AS { MATCH (p), (c) WHERE c.price > 5 }'
+    const refusedModel = await byAgent({ model })
+    expect([refusedModel.status, refusedModel.text]).toEqual([403, expect.stringContaining('policies, model: only')])
     expect((await byAgent({ policies: [], removed_policies: ['own'] })).body).toMatchObject({ lost: 4 })
     expect((await byAgent({ draft: true })).body).toMatchObject({ gained: 3 })
   })

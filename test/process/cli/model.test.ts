@@ -68,3 +68,19 @@ test('lint and fmt know the model of a folder, of one file in it, and of a store
   const formatted = await runCommand(['fmt', folder])
   expect([formatted.exitCode, readFileSync(join(folder, 'model.gql'), 'utf8')]).toEqual([0, MODEL])
 })
+
+test('plan and a dry run of apply list the stored data that a changed model would not fit, at a service and in its folder', async () => {
+  const types = '(:Person {email STRING NOT NULL}), (:Car), (:Person)-[:OWNS]->(:Car)\n'
+  writeFileSync(join(folder, 'model.gql'), `${types}${MODEL}`)
+  const warning =
+    'warning: models model: model: 1 stored element does not fit: `email`: expected a value, because the model says NOT NULL; such as Person:ann\n'
+  for (const command of [['plan'], ['apply', '--dry-run']]) {
+    const served = await run(command[0] as string, folder, ...command.slice(1))
+    expect([served.exitCode, served.stderr], served.stdout).toEqual([0, warning])
+    const offline = await runCommand([...command, folder, '--data', service.dataDir])
+    expect([offline.exitCode, offline.stderr], offline.stdout).toEqual([0, warning])
+  }
+  const json = await run('plan', folder, '--json')
+  expect(JSON.parse(json.stdout)).toMatchObject({ comparison: { warnings: [expect.stringContaining('Person:ann')] } })
+  writeFileSync(join(folder, 'model.gql'), MODEL)
+})

@@ -691,6 +691,10 @@ class Comparison(TypedDict):
     gains: list[ChangedPairs]
     losses: list[ChangedPairs]
     left_out: list[LeftOutPolicy]
+    warnings: NotRequired[list[str]]
+    """
+    about the proposed model: stored data that it would not fit, counted with examples
+    """
     parameters: JsonObject
     """
     the parameters of the request, masked as in an explanation
