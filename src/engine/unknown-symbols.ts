@@ -3,6 +3,7 @@
 import { type Diagnostic, type Position, positionOf } from '../../grammar/diagnostic.ts'
 import { nearestName } from '../../grammar/suggest.ts'
 import { protectedNames } from '../kernel/element-rules.ts'
+import { cypherName } from '../kernel/text/cypher-names.ts'
 import type { NamedSymbol } from './bind/bound.ts'
 import type { Snapshot, SymbolKind } from './store.ts'
 import { nodeFieldNames } from './value/element-properties.ts'
@@ -145,12 +146,12 @@ export const symbolPhrases: Readonly<Record<SymbolKind, SymbolPhrases>> = {
   label: {
     code: 'UnknownLabel',
     found: (name) => `no node with the label \`${name}\``,
-    written: (name) => `\`(:${name})\``,
+    written: (name) => `\`(:${cypherName(name)})\``,
   },
   type: {
     code: 'UnknownRelationshipType',
     found: (name) => `no relationship of type \`${name}\``,
-    written: (name) => `\`[:${name}]\``,
+    written: (name) => `\`[:${cypherName(name)}]\``,
   },
   property: {
     code: 'UnknownProperty',

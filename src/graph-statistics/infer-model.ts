@@ -1,5 +1,6 @@
 // Writes the declared types that the data of a project has, from its data schema: the text of a model to begin with.
 import { isReservedName } from '../kernel/element-rules.ts'
+import { cypherName } from '../kernel/text/cypher-names.ts'
 import type { DataSchema, PropertySchema } from './schema.ts'
 
 /** Further labels of one node type of which each combination is written as a type of its own. */
@@ -26,7 +27,7 @@ export function inferModel({ graph: { nodes, edges } }: DataSchema): string | nu
   const ofNodes = types.flatMap(([type, { metadata }]) => {
     const properties = propertiesText(metadata.properties, metadata.node_count)
     return labelSets(type, metadata.user_defined_labels, metadata.node_count).map((labels) => {
-      return `(:${labels.map(nameText).join('&')}${properties})`
+      return `(:${labels.map(cypherName).join('&')}${properties})`
     })
   })
   const known = new Set(types.map(([type]) => type))
@@ -34,7 +35,7 @@ export function inferModel({ graph: { nodes, edges } }: DataSchema): string | nu
   const ends = new Map<string, { readonly sources: Set<string>; readonly targets: Set<string>; text: string }>()
   for (const { source, target, relation, metadata } of edges) {
     if (isReservedName(relation) || !known.has(source) || !known.has(target)) continue
-    const text = `-[:${nameText(relation)}${propertiesText(metadata.properties, metadata.count)}]->`
+    const text = `-[:${cypherName(relation)}${propertiesText(metadata.properties, metadata.count)}]->`
     const key = `${source} ${text}`
     const found = ends.get(key) ?? { sources: new Set([source]), targets: new Set(), text }
     found.targets.add(target)
@@ -73,7 +74,7 @@ function propertiesText(properties: Readonly<Record<string, PropertySchema>>, el
     const names = [...new Set(types.map(({ type }) => valueTypeText(type)))]
     const isRequired = count >= elements && !types.some(({ type }) => type === 'null')
     const found = names.includes('ANY') || names.length === 0 ? ['ANY'] : withoutNarrower(names)
-    return `${nameText(name)} ${found.map((one) => (isRequired ? `${one} NOT NULL` : one)).join(' | ')}`
+    return `${cypherName(name)} ${found.map((one) => (isRequired ? `${one} NOT NULL` : one)).join(' | ')}`
   })
   return texts.length === 0 ? '' : ` {${texts.join(', ')}}`
 }
@@ -91,9 +92,5 @@ function valueTypeText(type: string): string {
 }
 
 function alternatives(names: ReadonlySet<string>): string {
-  return [...names].map(nameText).join('|')
-}
-
-function nameText(name: string): string {
-  return /^[\p{L}_][\p{L}\p{N}_]*$/u.test(name) ? name : `\`${name.replaceAll('`', '``')}\``
+  return [...names].map(cypherName).join('|')
 }

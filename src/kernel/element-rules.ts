@@ -1,6 +1,8 @@
 // Limits of the parts of nodes and relationships: lengths and names. Captures, queries, tokens and imports share these
 // rules, so that every way into a graph accepts the same elements.
 
+import { WORD } from './text/cypher-names.ts'
+
 /** An inclusive range of lengths in characters (Unicode code points). */
 export interface LengthRange {
   readonly min: number
@@ -43,10 +45,17 @@ export const trustScoreNames = [
   'formula_version',
 ] as const
 
-/** Syntax of a label or relationship type. */
-export const ELEMENT_NAME = /^[\p{L}_][\p{L}\p{N}_]*$/u
+/** Syntax of the name of a variable in documents. In Cypher any other name can be a variable too, in backticks. */
+export const VARIABLE_NAME = new RegExp(`^${WORD}$`, 'u')
+
+/**
+ * Syntax of a label or relationship type: words and numbers that single separators join, as in `order-line`, `api.v1.Doc` and `tenant/doc`.
+ * A name has no `:`, which ends the type in `Type:id`, and no part that a path could take for a dot segment.
+ */
+export const ELEMENT_NAME = new RegExp(`^${WORD}(?:[-./][\\p{L}\\p{M}\\p{N}_]+)*$`, 'u')
 /** The syntax of ELEMENT_NAME in words, for messages. */
-export const elementNameRule = 'a letter or `_`, then letters, digits and `_`'
+export const elementNameRule =
+  'a letter or `_`, then letters, digits and `_`, and between two of them single `-`, `.` or `/`'
 
 /**
  * Fields that no property can have the name of. `type` is no such name: many models have a property `type`, and

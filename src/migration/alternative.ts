@@ -1,5 +1,5 @@
 // The alternatives of a definition: a path between its two ends, and conditions. Alternatives that differ in one type are joined.
-import { quoted } from './condition-text.ts'
+import { cypherName } from '../kernel/text/cypher-names.ts'
 
 /** One step of a path. */
 interface AlternativeStep {
@@ -49,7 +49,7 @@ export function pathText(
   const text = steps.map(({ types, direction }, at) => {
     const isLast = at === steps.length - 1
     const name = isLast && variable !== null ? variable : ''
-    const step = `-[${name}:${types.map(quoted).join('|')}]-`
+    const step = `-[${name}:${types.map(cypherName).join('|')}]-`
     const node = isLast ? `(${ends.target}${targetLabels})` : `(${labelsText(between[at]!)})`
     return `${direction === 'left' ? '<' : ''}${step}${direction === 'right' ? '>' : ''}${node}`
   })
@@ -59,7 +59,7 @@ export function pathText(
 
 /** `:A|B`, or nothing. */
 export function labelsText(labels: readonly string[]): string {
-  return labels.length === 0 ? '' : `:${labels.map(quoted).join('|')}`
+  return labels.length === 0 ? '' : `:${labels.map(cypherName).join('|')}`
 }
 
 /** The alternative as a condition on two nodes that are known. */

@@ -1,4 +1,5 @@
 // Writes the condition of a relationship, an expression in the Common Expression Language (CEL), as an expression of Cypher.
+import { cypherName } from '../kernel/text/cypher-names.ts'
 import { type ConditionType, MigrationError, type RelationCondition } from './relation-model.ts'
 
 /** A piece of Cypher, the type of its value as far as it is known, and the path from a parameter if it is a map. */
@@ -201,7 +202,7 @@ class ConditionReader {
 
   private member(value: Piece, name: string): Piece {
     if (this.next.text === '(' && this.next.kind === 'symbol') return this.method(value, name)
-    return value.path === undefined ? { text: `${value.text}.${quoted(name)}` } : this.memberOf(value, name)
+    return value.path === undefined ? { text: `${value.text}.${cypherName(name)}` } : this.memberOf(value, name)
   }
 
   /** A member of a parameter that is a map. */
@@ -341,11 +342,6 @@ function compared(left: Piece, operator: string, right: Piece): string {
   // Durations have no order in Cypher: compare the times at which they end.
   const end = ({ text }: Piece): string => `datetime('2000-01-01T00:00:00Z') + ${text}`
   return `${end(left)} ${sign} ${end(right)}`
-}
-
-/** A name after `:`, `.` or `$`, where words of the language need no backticks: in backticks if it needs them. */
-export function quoted(name: string): string {
-  return /^[A-Za-z_]\w*$/.test(name) ? name : `\`${name.replaceAll('`', '``')}\``
 }
 
 /** Whether an IPv4 address is in a network: the language has no function for addresses. */

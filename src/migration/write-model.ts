@@ -1,6 +1,7 @@
 // Writes the text of a model of this product for a model of relations: one definition for each relation that is more than stored
 // relationships, with the name of the original.
 import { assert } from '../kernel/assert.ts'
+import { cypherName } from '../kernel/text/cypher-names.ts'
 import { formatModel } from '../language/format/format-model.ts'
 import {
   type Alternative,
@@ -12,7 +13,7 @@ import {
   type Path,
   testedTargets,
 } from './alternative.ts'
-import { conditionText, quoted, stringText } from './condition-text.ts'
+import { conditionText, stringText } from './condition-text.ts'
 import { MigrationNames } from './names.ts'
 import { RelationGraph } from './relation-graph.ts'
 import type { RelationExpression, RelationModel, RelationTuple, SubjectForm } from './relation-model.ts'
@@ -94,7 +95,7 @@ export class ConvertedModel {
     if (!this.model.types.get(type)?.has(relation) || !this.subjects.isDistinct(subject, type, relation)) return null
     const step = this.stepType(type, relation, { isPossible: false, level: LEVELS })
     if (!this.subjects.mayBelong(subject, type, relation)) return null
-    return `MATCH (subject:${this.subjectLabel(subject)})-[:${quoted(step)}]->(resource:${this.names.label(type)})`
+    return `MATCH (subject:${this.subjectLabel(subject)})-[:${cypherName(step)}]->(resource:${this.names.label(type)})`
   }
 
   /** The label of the nodes of a subject. */
@@ -218,9 +219,9 @@ export class ConvertedModel {
     const common = labels.every((one) => one === labels[0]) ? (labels[0] ?? '') : null
     const parts =
       alternatives.length === 0
-        ? [`MATCH (u)-[:${quoted(name)}]->(d)`]
+        ? [`MATCH (u)-[:${cypherName(name)}]->(d)`]
         : alternatives.map((one, at) => clauseText(one, ENDS, common === null ? labels[at]! : ''))
-    return `DEFINE (u)-[:${quoted(name)}]->(d${common ?? ''}) AS { ${parts.join(' UNION ')} }`
+    return `DEFINE (u)-[:${cypherName(name)}]->(d${common ?? ''}) AS { ${parts.join(' UNION ')} }`
   }
 
   /** The nodes of usersets that only questions name, with relationships to their objects. */
@@ -386,12 +387,12 @@ export class ConvertedModel {
     const relationship = this.relationshipCondition({ ...place, depth: 1 }, group)
     if (relationship === null) return { stored, relationship }
     if (!isRepeated) return { stored, relationship: this.relationshipCondition(place, group) }
-    const text = `MATCH (s)-[${relationship.name}:${quoted(stored)}]->(d) WHERE ${relationship.condition}`
+    const text = `MATCH (s)-[${relationship.name}:${cypherName(stored)}]->(d) WHERE ${relationship.condition}`
     const known = this.written.get(text)
     if (known !== undefined) return { stored: known.name, relationship: null }
     const prefix = place.certainty.isPossible ? 'possible_' : ''
     const name = this.names.further(`${prefix}given_${this.names.derivedType(place.relation)}`)
-    this.written.set(text, { name, text: `DEFINE (s)-[:${quoted(name)}]->(d) AS { ${text} }` })
+    this.written.set(text, { name, text: `DEFINE (s)-[:${cypherName(name)}]->(d) AS { ${text} }` })
     return { stored: name, relationship: null }
   }
 
@@ -470,8 +471,8 @@ export class ConvertedModel {
     const declared = this.model.conditions.get(condition)
     if (declared === undefined) return String(isPossible)
     const text = conditionText(declared, (parameter, members) => {
-      const stored = quoted([parameter, ...members].join('.'))
-      return `coalesce(${relationship}.${stored}, $${[parameter, ...members].map(quoted).join('.')})`
+      const stored = cypherName([parameter, ...members].join('.'))
+      return `coalesce(${relationship}.${stored}, $${[parameter, ...members].map(cypherName).join('.')})`
     })
     return isPossible ? `coalesce(${text}, true)` : text
   }
@@ -509,14 +510,14 @@ export class ConvertedModel {
     if (within === null) return place.certainty.isPossible ? alternatives : []
     const parent = depth === 1 ? 'p' : `p${depth}`
     const steps = [...new Set(known.map((form) => this.step(within, form.type, name)))]
-    const has = steps.map((step) => `(u)-[:${quoted(step)}]->(${parent})`)
+    const has = steps.map((step) => `(u)-[:${cypherName(step)}]->(${parent})`)
     const lacks = has.length === 1 ? has[0]! : `(${has.join(' OR ')})`
     const variable = relationshipName(depth + 1)
     const holds = this.conditionsOf(forms, variable, place.certainty)
     const ends = endsText(forms, variable)
     // A relationship whose condition does not hold, or is unknown, leads to an object that does not count.
     const counts = holds === null ? lacks : `(coalesce(${holds}, ${place.certainty.isPossible}) AND ${lacks})`
-    const step = `-[${holds === null && ends === null ? '' : variable}:${quoted(stored)}]->`
+    const step = `-[${holds === null && ends === null ? '' : variable}:${cypherName(stored)}]->`
     const where = `${ends === null ? '' : `(${ends}) AND `}NOT ${counts}`
     const condition = `NOT EXISTS { (${parent})${step}(d) WHERE ${where} }`
     return alternatives.map((one) => ({ ...one, conditions: [...one.conditions, condition] }))
@@ -542,7 +543,9 @@ export class ConvertedModel {
     const wildcards = new Set(
       forms.flatMap((form) => (form.wildcard && this.namesEveryone ? [this.names.label(form.type)] : [])),
     )
-    const parts = [...wildcards].map((label) => `MATCH (u:${quoted(label)}), (d:${quoted(label)} {external_id: '*'})`)
+    const parts = [...wildcards].map(
+      (label) => `MATCH (u:${cypherName(label)}), (d:${cypherName(label)} {external_id: '*'})`,
+    )
     if (this.sharesStandIns) {
       const usersets = Map.groupBy(
         forms.filter(({ type, relation }) => relation !== null && this.subjects.hasNode(type, relation)),
@@ -551,10 +554,10 @@ export class ConvertedModel {
       for (const [label, [form]] of usersets) {
         if (!this.model.types.get(form!.type)?.has(form!.relation!)) continue
         const step = this.stepType(form!.type, form!.relation!, { isPossible: false, level: LEVELS })
-        parts.push(`MATCH (u)-[:${quoted(step)}]->()<-[:${this.names.ofObject}]-(d:${quoted(label)})`)
+        parts.push(`MATCH (u)-[:${cypherName(step)}]->()<-[:${this.names.ofObject}]-(d:${cypherName(label)})`)
       }
     }
-    return `DEFINE (u)-[:${quoted(name)}]->(d) AS { ${parts.join(' UNION ')} }`
+    return `DEFINE (u)-[:${cypherName(name)}]->(d) AS { ${parts.join(' UNION ')} }`
   }
 }
 

@@ -1,6 +1,8 @@
 // Which node and relationship types the parts of a path pattern can have together: what the declared relationships of a project can connect,
 // in one step and along paths of any length.
+
 import type { PathPattern, RelationshipPattern, Span } from '../../grammar/ast.ts'
+import { cypherName } from '../kernel/text/cypher-names.ts'
 import type { NodeTypeDeclaration, RelationshipTypeDeclaration } from './graph-types.ts'
 
 /** The types that a node can have; null: not known. */
@@ -45,7 +47,7 @@ function unconnected(
   left: NodeTypes,
   right: NodeTypes,
 ): string {
-  const names = [...new Set(types.map(({ name }) => name))].join('|')
+  const names = [...new Set(types.map(({ name }) => cypherName(name)))].join('|')
   const [from, to] = step.direction === 'left' ? [right, left] : [left, right]
   const isReversed = types.some((type) => joins(type, to, from))
   const declared = types.slice(0, 3).map(({ text }) => text)

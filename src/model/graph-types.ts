@@ -16,6 +16,7 @@ import { valueTypesText } from '../engine/value/value-type.ts'
 import { assertNever } from '../kernel/assert.ts'
 import { ELEMENT_NAME, elementNameRule, isReservedName, protectedNames } from '../kernel/element-rules.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import { cypherName } from '../kernel/text/cypher-names.ts'
 
 /** A declared property. */
 interface PropertyType {
@@ -93,7 +94,7 @@ export function compileGraphTypes(
           ),
         )
       }
-      nodes.set(key, { labels, properties, text: `(:${[...labels].join('&')})` })
+      nodes.set(key, { labels, properties, text: `(:${[...labels].map(cypherName).join('&')})` })
     }
   }
   const all = [...nodes.values()]
@@ -211,11 +212,13 @@ function endTypes(
     const unknown = set.filter(({ text }) => !labels.has(text))
     for (const { text, span } of unknown) {
       const message = `no node type has the label \`${text}\`${suggestion(text, labels)}`
-      faults.push(fault('UnknownLabel', `${message}${message.endsWith('?') ? '' : `: declare \`(:${text})\``}`, span))
+      faults.push(
+        fault('UnknownLabel', `${message}${message.endsWith('?') ? '' : `: declare \`(:${cypherName(text)})\``}`, span),
+      )
     }
     const matching = nodes.filter((type) => set.every(({ text }) => type.labels.has(text)))
     if (matching.length === 0 && unknown.length === 0) {
-      const all = set.map(({ text }) => text).join('&')
+      const all = set.map(({ text }) => cypherName(text)).join('&')
       faults.push(fault('UnknownLabel', `no node type has all these labels: declare \`(:${all})\``, spanOf(set)))
     }
     for (const type of matching) found.add(type)
@@ -224,11 +227,11 @@ function endTypes(
 }
 
 function endText(end: LabelSets): string {
-  return end.length === 0 ? '()' : `(:${end.map((set) => set.map(({ text }) => text).join('&')).join('|')})`
+  return end.length === 0 ? '()' : `(:${end.map((set) => set.map(({ text }) => cypherName(text)).join('&')).join('|')})`
 }
 
 function relationshipText(source: string, name: string, target: string): string {
-  return `${source}-[:${name}]->${target}`
+  return `${source}-[:${cypherName(name)}]->${target}`
 }
 
 /** Whether a node with exactly these labels may have the label expression; null allows any. A dynamic label is true. */

@@ -30,7 +30,7 @@ const headerValue = z
   .max(255)
   .regex(/^[\t\x20-\x7e\x80-\xff]*$/, { error: 'expected Latin-1 text without control characters' })
   // Placeholders are not replaced in headers.
-  .refine((text) => !/\{\$[A-Za-z_]/.test(text), { error: 'a header cannot contain a placeholder' })
+  .refine((text) => !/\{\$[\p{L}_]/u.test(text), { error: 'a header cannot contain a placeholder' })
 
 const headerName = z.string().regex(/^[A-Za-z0-9-]{1,128}$/, { error: 'expected letters, digits and hyphens' })
 const headerValues = z.array(headerValue).min(1).max(32)

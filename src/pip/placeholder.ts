@@ -31,7 +31,7 @@ export interface Placeholder {
  */
 export function findPlaceholders(template: string, form: 'text' | 'json'): Result<readonly Placeholder[], string> {
   const placeholders: Placeholder[] = []
-  const opening = /\{\$([A-Za-z_][\w.]*)(\}|\s*\|)/y
+  const opening = /\{\$([\p{L}_][\p{L}\p{M}\p{N}_.]*)(\}|\s*\|)/uy
   let isInString = false
   for (let at = 0; at < template.length; ) {
     opening.lastIndex = at

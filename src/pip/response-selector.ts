@@ -6,7 +6,7 @@ import { err, ok, type Result } from '../kernel/result.ts'
 export type SelectorPath = readonly (string | number)[]
 
 const WHOLE = /^\.$/
-const STEP = /\.([\p{L}_][\p{L}\p{N}_-]*)|\.?\[(\d{1,9})\]/uy
+const STEP = /\.([\p{L}_][\p{L}\p{M}\p{N}_-]*)|\.?\[(\d{1,9})\]/uy
 
 /** Parses a selector. The error is a message for the author. */
 export function parseSelector(text: string): Result<SelectorPath, string> {

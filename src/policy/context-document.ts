@@ -1,6 +1,7 @@
 // The schema of a context policy document (`1.0-ciq`): what a subject may read, write and delete around a pattern.
 import { z } from 'zod'
-import { label } from '../config/element-schemas.ts'
+import { label, relationshipType } from '../config/element-schemas.ts'
+import { VARIABLE_NAME } from '../kernel/element-rules.ts'
 import { contextFilter } from './context-filter.ts'
 import { decisionDocument, policyEntity } from './decision-document.ts'
 import { type PathElementKind, parsePath } from './element-path.ts'
@@ -12,10 +13,7 @@ export const contextVersion = '1.0-ciq'
 const ENTRIES_MAX = 1000
 
 /** A variable name in a policy or query document. */
-export const variable = z
-  .string()
-  .max(256)
-  .regex(/^[\p{L}_][\p{L}\p{N}_]*$/u, { error: 'expected a variable' })
+export const variable = z.string().max(256).regex(VARIABLE_NAME, { error: 'expected a variable' })
 
 function path(kind: PathElementKind) {
   return z.string().superRefine((text, context) => {
@@ -43,7 +41,7 @@ const allowedNodeUpserts = z
   .meta({ id: 'AllowedNodeUpserts' })
 
 const allowedRelationshipType = z
-  .strictObject({ type: z.string().min(1).max(128), source_node_label: label, target_node_label: label })
+  .strictObject({ type: relationshipType, source_node_label: label, target_node_label: label })
   .meta({ id: 'AllowedRelationshipType' })
 
 const allowedRelationshipUpserts = z

@@ -1,6 +1,7 @@
 // The schema of the filters of context policies and knowledge queries, which may refer to elements of the graph.
 // filter-expression.ts compiles them.
 import { z } from 'zod'
+import { WORD } from '../kernel/text/cypher-names.ts'
 import { PATH_PARTS } from './element-path.ts'
 import { nullTests } from './policy-filter.ts'
 import { adviceTexts, branchOperators, filterOperator } from './policy-filter-schema.ts'
@@ -29,11 +30,11 @@ const value = z.union([scalar, z.array(scalar), datetime], {
   error: 'expected a value, an array of values, or `{"type": "datetime", "value": …}`',
 })
 
-/** `car.property.price`, `total` or `$token.sub`. The condition determines which variables exist. */
+/** `car.property.price`, `total` or `$token.sub`, whose path `readReference` parses. The condition determines which variables exist. */
 const attribute = z
   .string()
   .max(512)
-  .regex(new RegExp(`^(?:\\$[A-Za-z_][\\w.-]*|[\\p{L}_][\\p{L}\\p{N}_]*${PATH_PARTS})$`, 'u'), {
+  .regex(new RegExp(`^(?:\\$${WORD}|${WORD}${PATH_PARTS}$)`, 'u'), {
     error: 'expected a path such as `var.property.name`, an alias, or `$token.<claim>`',
   })
 

@@ -20,11 +20,12 @@ const policyVersion = z
   })
   .meta({ documentedAs: decisionVersion })
 
+// Any number of them: the length of the document bounds it.
 const action = z
   .string()
   .min(1)
   .max(256)
-  .regex(/^[A-Za-z0-9.:_/-]+$/, { error: 'expected letters, digits and `. : _ - /`' })
+  .regex(/^[\p{L}\p{M}\p{N}.:_/-]+$/u, { error: 'expected letters, digits and `. : _ - /`' })
 
 /** The type of the subject or of the resource of a policy. */
 export const policyEntity = z.strictObject({ type: policyType }).meta({ id: 'PolicyEntity' })
@@ -37,7 +38,6 @@ export const decisionDocument = z
     actions: z
       .array(action)
       .min(1)
-      .max(5)
       .refine((actions) => new Set(actions).size === actions.length, { error: 'an action is given twice' }),
     resource: policyEntity,
     condition: z

@@ -32,9 +32,9 @@ export const ownFields = {
 } as const satisfies Readonly<Record<PathElementKind, readonly ElementField[]>>
 
 /** A part of a path: a word, `*`, or any name in backticks, where two backticks are one of the name. */
-const PART = /(?:\*|[\p{L}_][\p{L}\p{N}_-]*|`(?:[^`]|``)+`)(?:\.(?=.)|$)/suy
+const PART = /(?:\*|[\p{L}_][\p{L}\p{M}\p{N}_-]*|`(?:[^`]|``)+`)(?:\.(?=.)|$)/suy
 /** What follows a variable in a path: the syntax of PART for schemas. */
-export const PATH_PARTS = '(?:\\.(?:[\\p{L}_][\\p{L}\\p{N}_-]*|`(?:[^`]|``)+`))*'
+export const PATH_PARTS = '(?:\\.(?:[\\p{L}_][\\p{L}\\p{M}\\p{N}_-]*|`(?:[^`]|``)+`))*'
 
 /** The parts of a path without its dots, as they are written; null: it is no path. */
 function partsOf(text: string): readonly string[] | null {

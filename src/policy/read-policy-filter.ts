@@ -149,7 +149,7 @@ class PolicyFilterReader {
       const reference = this.reference(value, path)
       return reference === null ? null : { kind: 'reference', reference }
     }
-    if (/^@[A-Za-z_]\w*\./.test(value)) {
+    if (/^@[\p{L}_][\p{L}\p{M}\p{N}_]*\./u.test(value)) {
       const kind = this.hasEntities ? 'decision' : 'token'
       return this.reject(
         path,

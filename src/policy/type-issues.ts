@@ -1,5 +1,6 @@
 // Compares policies with the declared types of their project, when they are stored and when the model changes. Decisions do not: a
 // policy that was stored stays valid when a later release finds more.
+import { cypherName } from '../kernel/text/cypher-names.ts'
 import { type KnownValue, type KnownVariables, nameProblem, propertyProblem } from '../model/known-values.ts'
 import type { ProjectModel } from '../model/project-model.ts'
 import { textProblems } from '../model/type-problems.ts'
@@ -72,7 +73,8 @@ function contextIssues(policy: ContextPolicy, types: TypesOfModel): readonly str
         ...nameIssues(`${at}.target_node_label`, 'label', target_node_label, types),
       ]
       if (names.length > 0) return names
-      const { problems } = textProblems(`MATCH (:${source_node_label})-[:${type}]->(:${target_node_label})`, types)
+      const [source, name, target] = [source_node_label, type, target_node_label].map(cypherName)
+      const { problems } = textProblems(`MATCH (:${source})-[:${name}]->(:${target})`, types)
       return problems.map(({ message }) => `${at}: ${message}`)
     }),
   ]

@@ -2,6 +2,7 @@
 // stored.
 import type { Value } from '../engine/value/value.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import { WORD } from '../kernel/text/cypher-names.ts'
 
 /** Values by parameter name, without `$`. */
 export type BoundParameters = ReadonlyMap<string, Value>
@@ -16,8 +17,8 @@ export interface ValueReference {
   readonly text: string
 }
 
-const SEGMENT = /\.(?:([\p{L}\p{N}_-]+)|`([^`]+)`)/uy
-const ROOT = /^\$([\p{L}_][\p{L}\p{N}_]*)/u
+const SEGMENT = /\.(?:([\p{L}\p{M}\p{N}_-]+)|`([^`]+)`)/uy
+const ROOT = new RegExp(`^\\$(${WORD})`, 'u')
 
 /** The message where only a reference may begin with `$`. */
 export const expectedReference = 'expected a reference such as `$param`, `$param.member` or `$token.<claim>`'

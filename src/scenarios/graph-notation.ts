@@ -52,6 +52,8 @@ export function readGraphNotation(text: string): NotationGraph {
   return new NotationReader(text).read()
 }
 
+const NAME = /[\p{L}\p{N}_][\p{L}\p{M}\p{N}_-]*(?:[./][\p{L}\p{M}\p{N}_-]+)*/uy
+
 class NotationReader {
   private at = 0
   private readonly nodes: NotationNode[] = []
@@ -145,9 +147,17 @@ class NotationReader {
     return word === 'true'
   }
 
-  /** A name is a word, or a quoted string if it contains anything else. */
+  /** A name is words and numbers that `-`, `.` or `/` join, or in quotes or backticks if it contains anything else. */
   private name(what: string): string {
-    return this.quoted() ?? this.pattern(/[\p{L}\p{N}_][\p{L}\p{N}_-]*/uy) ?? this.fail(`${what} is expected`)
+    return this.quoted() ?? this.backticked() ?? this.pattern(NAME) ?? this.fail(`${what} is expected`)
+  }
+
+  private backticked(): string | null {
+    return (
+      this.pattern(/`(?:[^`]|``)+`/y)
+        ?.slice(1, -1)
+        .replaceAll('``', '`') ?? null
+    )
   }
 
   private quoted(): string | null {

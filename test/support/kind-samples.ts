@@ -382,7 +382,9 @@ export const samples: Readonly<Record<string, Sample>> = {
       ],
       [
         { node_classification: 'a licence' },
-        ['node_classification: expected a label: a letter or `_`, then letters, digits and `_`'],
+        [
+          'node_classification: expected a label: a letter or `_`, then letters, digits and `_`, and between two of them single `-`, `.` or `/`',
+        ],
       ],
       [
         { dimensions: [] },

@@ -1,6 +1,6 @@
 // The shell without its terminal: statements over several lines, commands that begin with a colon, and completion.
 import { suggestion } from '../../../grammar/suggest.ts'
-import { completionsAt } from '../../language/server/complete.ts'
+import { completionsAt, insertedText } from '../../language/server/complete.ts'
 import { checkNames, decisionLines, evaluationOf, explanationLines, searchLines } from '../ask/ask.ts'
 import { limitFrom, parametersFrom } from '../ask/ask-arguments.ts'
 import { type KnownNames, knownNames } from '../ask/known-names.ts'
@@ -107,7 +107,7 @@ export class ShellSession {
     const statement = isCommand ? line.replace(/^\s*:\w*/, (name) => ' '.repeat(name.length)) : line
     const text = [...this.buffer, statement].join('\n')
     const { rest } = splitStatements(text)
-    const word = /[\p{L}\p{N}_$]*$/u.exec(line)?.[0] ?? ''
+    const word = /[\p{L}\p{M}\p{N}_$]*$/u.exec(line)?.[0] ?? ''
     const dataNames = this.names && {
       label: new Set(this.names.labels),
       type: new Set(this.names.relationship_types),
@@ -116,7 +116,7 @@ export class ShellSession {
     const isParameter = word.startsWith('$')
     const found = isParameter
       ? [...this.parameters.keys()].map((name) => `$${name}`)
-      : completionsAt(rest, rest.length, dataNames).map((one) => one.text)
+      : completionsAt(rest, rest.length, dataNames).map(insertedText)
     return { texts: startingWith(word, found), replaced: word }
   }
 

@@ -1,4 +1,5 @@
 // Reads the graph of a project: real nodes for suggestions, and values of properties. Without the right to do so, only names of types.
+import { cypherName } from '../../kernel/text/cypher-names.ts'
 import type { HttpSchemas } from '../../openapi/types.ts'
 import { ApiError, call } from './api.ts'
 import { parseExact } from './exact-json.ts'
@@ -12,11 +13,6 @@ export interface NodeName {
 /** The answer of a query: rows in the order of `columns`. Integers beyond 2^53 are bigints. */
 export interface GraphRows extends Omit<HttpSchemas['GraphQueryAnswer'], 'rows'> {
   readonly rows: readonly (readonly unknown[])[]
-}
-
-/** A label, type or property name in Cypher. */
-export function quotedName(name: string): string {
-  return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) ? name : `\`${name.replaceAll('`', '``')}\``
 }
 
 /** Runs read-only Cypher. Rejects as `call` does. */
@@ -66,7 +62,7 @@ export async function findNodes(
   { type, id: text }: NodeName,
   signal: AbortSignal,
 ): Promise<readonly FoundNode[]> {
-  const label = type === '' ? '' : `:\`${type.replaceAll('`', '``')}\``
+  const label = type === '' ? '' : `:${cypherName(type)}`
   const query = `MATCH (n${label}) WHERE toLower(n.external_id) CONTAINS $text OR toLower(toString(n.name)) CONTAINS $text RETURN n LIMIT ${FOUND_MAX * 4}`
   try {
     const { rows } = await queryGraph(projectId, query, { text: text.toLowerCase() }, { signal })
@@ -98,7 +94,7 @@ export async function readProperty(
   property: string,
   signal: AbortSignal,
 ): Promise<unknown> {
-  const query = `MATCH (n:\`${type.replaceAll('`', '``')}\` {external_id: $id}) RETURN n LIMIT 1`
+  const query = `MATCH (n:${cypherName(type)} {external_id: $id}) RETURN n LIMIT 1`
   try {
     const { rows } = await queryGraph(projectId, query, { id }, { signal })
     const node = rows[0]?.[0] as QueriedNode | undefined

@@ -6,12 +6,13 @@ import { compileRowsQuery } from '../../engine/rows-query.ts'
 import type { Snapshot } from '../../engine/store.ts'
 import { UnknownSymbols } from '../../engine/unknown-symbols.ts'
 import { isJsonObject } from '../../kernel/json/json-kind.ts'
+import { namesDefinedIn } from '../../kernel/text/cypher-names.ts'
 import { type CompiledSource, compileSource } from '../../language/lint/compile-source.ts'
 import type { DataNames } from '../../language/lint/data-names.ts'
 import type { RawFinding } from '../../language/lint/finding.ts'
 import { lintPolicy } from '../../language/lint/lint-policy.ts'
 import { lintRules } from '../../language/lint/rules.ts'
-import { completionsAt, namesDefinedIn } from '../../language/server/complete.ts'
+import { completionsAt } from '../../language/server/complete.ts'
 import { plainText } from '../../language/source/located-text.ts'
 import type { MemberPath, PolicySource } from '../../language/source/policy-source.ts'
 import { compileModel, type ProjectModel } from '../../model/project-model.ts'
@@ -170,7 +171,7 @@ function complete({ text, offset }: CompletionRequest, found: GraphNames, model:
     type: new Set([...definedNames(model), ...namesDefinedIn(text), ...withoutOwn(found.relationship_types)]),
     property: withoutOwn(found.properties),
   }
-  const word = /[\p{L}\p{N}_$]*$/u.exec(text.slice(0, offset))?.[0].toLowerCase() ?? ''
+  const word = /[\p{L}\p{M}\p{N}_$]*$/u.exec(text.slice(0, offset))?.[0].toLowerCase() ?? ''
   const all = completionsAt(text, offset, names)
   // Names that begin with the word come before those that contain it.
   const ranked = [

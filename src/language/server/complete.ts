@@ -7,6 +7,7 @@ import { valueTypeNames } from '../../../grammar/type-names.ts'
 import { platformParameters } from '../../engine/bind/dialect.ts'
 import { aggregateNames } from '../../engine/value/aggregate-signatures.ts'
 import { functionNames } from '../../engine/value/functions/function-table.ts'
+import { cypherName, parametersIn, WORD } from '../../kernel/text/cypher-names.ts'
 import { type DataNames, ownFields } from '../lint/data-names.ts'
 
 /** The kind of a completion. */
@@ -27,7 +28,7 @@ export interface Completion {
 
 /** The completions at an offset of a Cypher text, each once. `names`: those of the data; null: unknown. */
 export function completionsAt(text: string, offset: number, names: DataNames | null): readonly Completion[] {
-  const word = /[\p{L}\p{N}_$]*$/u.exec(text.slice(0, offset))?.[0] ?? ''
+  const word = /[\p{L}\p{M}\p{N}_$]*$/u.exec(text.slice(0, offset))?.[0] ?? ''
   const lexed = lex(text.slice(0, offset - word.length))
   // Inside a string or comment nothing is completed.
   if (!lexed.ok || lexed.tokens.some(isOpen) || endsInComment(text, offset - word.length, lexed.comments)) return []
@@ -37,11 +38,12 @@ export function completionsAt(text: string, offset: number, names: DataNames | n
   return [...unique.values()].filter(({ text: one }) => one !== word)
 }
 
-/** The names that the definitions of a text give to relationships, also of a model that is being written. */
-export function namesDefinedIn(text: string): readonly string[] {
-  const found = text.matchAll(/\bDEFINE\s*\([^()]*\)\s*-\s*\[\s*:\s*([\p{L}_][\p{L}\p{N}_]*)/giu)
-  return Array.from(found, ([, name = '']) => name)
+/** A completion as it is inserted: names of data may need backticks. */
+export function insertedText({ text, kind }: Completion): string {
+  return quotedKinds.has(kind) ? cypherName(text) : text
 }
+
+const quotedKinds: ReadonlySet<CompletionKind> = new Set(['label', 'relationship-type', 'property'])
 
 /** A string or quoted name without its end takes the rest of the text. */
 function isOpen({ tokenType, image }: IToken): boolean {
@@ -136,13 +138,17 @@ function isPartOfType({ tokenType, image }: IToken): boolean {
   return tokenType === t.Exclamation || tokenType === kw.NOT || typeWords.has(image.toUpperCase())
 }
 
+const VARIABLE = new RegExp(`(?:[([]\\s*|\\b(?:AS|LET|FOR)\\s+)(${WORD})`, 'giu')
+
 /** Names at the beginning of an element of a pattern, and aliases. */
 function variables(text: string): string[] {
-  const found = text.matchAll(/(?:[([]\s*|\b(?:AS|LET|FOR)\s+)([\p{L}_][\p{L}\p{N}_]*)/giu)
+  const found = text.matchAll(VARIABLE)
   return ['subject', 'resource', ...Array.from(found, ([, name = '']) => name)].filter((name) => !t.isReserved(name))
 }
 
 function parameters(text: string): Completion[] {
-  const own = Array.from(text.matchAll(/\$[\p{L}_][\p{L}\p{N}_]*/gu), ([name]) => name)
-  return ofKind('parameter', [...[...platformParameters].map((name) => `$${name}`), ...own])
+  return ofKind(
+    'parameter',
+    [...platformParameters, ...parametersIn(text)].map((name) => `$${cypherName(name)}`),
+  )
 }

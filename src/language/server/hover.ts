@@ -36,8 +36,8 @@ export function hoverAt(
 
 /** Markdown for an offset of a model: the definition that the name at the place stands for; null: it is no name of a definition. */
 export function definitionHover(text: string, offset: number, model: ProjectModel | null): string | null {
-  const before = /[\p{L}\p{N}_]*$/u.exec(text.slice(0, offset))?.[0] ?? ''
-  const after = /^[\p{L}\p{N}_]*/u.exec(text.slice(offset))?.[0] ?? ''
+  const before = /[\p{L}\p{M}\p{N}_]*$/u.exec(text.slice(0, offset))?.[0] ?? ''
+  const after = /^[\p{L}\p{M}\p{N}_]*/u.exec(text.slice(offset))?.[0] ?? ''
   return model === null ? null : definitionText(model, before + after)
 }
 

@@ -11,6 +11,7 @@ import {
   TextDocuments,
 } from 'vscode-languageserver'
 import { TextDocument } from 'vscode-languageserver-textdocument'
+import { namesDefinedIn } from '../../kernel/text/cypher-names.ts'
 import { modelStart } from '../../model/model-file.ts'
 import { formattingEdits } from '../format/format-document.ts'
 import type { DataNames } from '../lint/data-names.ts'
@@ -18,7 +19,7 @@ import type { LintFinding } from '../lint/finding.ts'
 import { lint } from '../lint/lint.ts'
 import { nearestModel, ProjectModels } from '../lint/project-models.ts'
 import { isModelFile, type LanguageDocument, type PolicySource, readPolicies } from '../source/policy-source.ts'
-import { type CompletionKind, completionsAt, namesDefinedIn } from './complete.ts'
+import { type CompletionKind, completionsAt, insertedText } from './complete.ts'
 import { definitionHover, hoverAt } from './hover.ts'
 
 /** The environment of the server. */
@@ -106,14 +107,21 @@ class LanguageServer {
     this.schedule()
   }
 
-  complete(uri: string, position: EditorPosition): { label: string; kind: CompletionItemKind }[] {
+  complete(uri: string, position: EditorPosition): { label: string; kind: CompletionItemKind; insertText?: string }[] {
     const model = this.modelAt(uri, position)
     const place = model === null ? this.placeIn(uri, position) : null
     const found =
       model ?? (place?.source.cypher == null ? null : { text: place.source.cypher.text, offset: place.offset })
     if (found === null) return []
     const completions = completionsAt(found.text, found.offset, this.namesFor(uri, found.text))
-    return completions.map(({ text, kind }) => ({ label: text, kind: completionKinds[kind] }))
+    return completions.map((one) => {
+      const inserted = insertedText(one)
+      return {
+        label: one.text,
+        kind: completionKinds[one.kind],
+        ...(inserted !== one.text && { insertText: inserted }),
+      }
+    })
   }
 
   hover(uri: string, position: EditorPosition): { contents: { kind: MarkupKind; value: string } } | null {

@@ -110,7 +110,7 @@ describe('capturing nodes', () => {
     [{ external_id: 'a', type: 'P'.repeat(65) }, 'nodes[0].type: expected at most 64 characters'],
     [
       { external_id: 'a', type: 'Per son' },
-      'nodes[0].type: expected a label: a letter or `_`, then letters, digits and `_`',
+      'nodes[0].type: expected a label: a letter or `_`, then letters, digits and `_`, and between two of them single `-`, `.` or `/`',
     ],
     [{ ...person('a'), extra: 1 }, 'nodes[0]: unknown member `extra`'],
     [{ ...person('a'), is_identity: 'yes' }, 'nodes[0].is_identity: expected boolean, found string'],
@@ -254,8 +254,8 @@ describe('capturing relationships', () => {
       'relationships[0].source: unknown member `name`',
     ],
     [
-      { source: person('a'), target: person('a'), type: 'knows-well' },
-      'relationships[0].type: expected a relationship type: a letter or `_`, then letters, digits and `_`',
+      { source: person('a'), target: person('a'), type: 'knows well' },
+      'relationships[0].type: expected a relationship type: a letter or `_`, then letters, digits and `_`, and between two of them single `-`, `.` or `/`',
     ],
   ])('refuses %j', async (relationship, message) => {
     expect(errorsOf(await relationships(relationship))).toEqual([400, message])

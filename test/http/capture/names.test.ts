@@ -1,10 +1,11 @@
 // One rule for names: what can be captured can be named in policies, paths, filters, queries, profiles, pipelines and introspection.
-// Names of one letter, in lower case, in any script; properties `type` and with names of any characters.
+// Names of one letter, in lower case, in any script, with separators; properties `type` and with names of any characters.
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { cypherName } from '../../../src/kernel/text/cypher-names.ts'
 import { type ContextService, startContextService } from '../../support/context-service.ts'
 
-const types = ['P', 'q', 'Straße', '車両'] as const
-const relationship = 'R'
+const types = ['P', 'q', 'Straße', '車両', 'हिन्दी', 'order-line', 'api.v1.Doc', 'tenant/doc', 'a-1/b.2'] as const
+const relationships = ['R', 'part-of', 'v1.owns/all'] as const
 const properties = {
   type: 'sedan',
   p: 1,
@@ -26,17 +27,24 @@ beforeAll(async () => {
   const own = types.map((type) => ({ type, external_id: 'a', properties: listed }))
   const nodes = await setup.capture('nodes', { nodes: [...own, { type: 'Person', external_id: 'ann' }] })
   expect([nodes.status, nodes.text]).toEqual([200, expect.any(String)])
-  const links = types.map((type) => ({
-    source: { type: 'Person', external_id: 'ann' },
-    target: { type, external_id: 'a' },
-    type: relationship,
-    properties: Object.entries(properties).map(([name, value]) => ({ type: name, value })),
-  }))
-  const relationships = await setup.capture('relationships', { relationships: links })
-  expect([relationships.status, relationships.text]).toEqual([200, expect.any(String)])
+  const links = types.flatMap((type) =>
+    relationships.map((relationship) => ({
+      source: { type: 'Person', external_id: 'ann' },
+      target: { type, external_id: 'a' },
+      type: relationship,
+      properties: Object.entries(properties).map(([name, value]) => ({ type: name, value })),
+    })),
+  )
+  const linked = await setup.capture('relationships', { relationships: links })
+  expect([linked.status, linked.text]).toEqual([200, expect.any(String)])
 })
 afterAll(() => setup.stop())
 
+const graphQuery = (query: string) =>
+  setup.service.send('/graph/v1/query', {
+    headers: { authorization: `Bearer ${setup.service.token}`, 'x-project-id': setup.service.projectId },
+    body: { query },
+  })
 const quoted = (name: string) => `\`${name.replaceAll('`', '``')}\``
 
 it.each(types)('the type %s is a resource, with an action and a policy of one letter', async (type) => {
@@ -95,6 +103,94 @@ it.each(types)('the type %s is the subject of a policy, and listed', async (type
     headers: { 'x-svc-clientkey': key },
   })
   expect([listed.status, listed.body.results]).toEqual([200, [expect.objectContaining({ policy: expect.anything() })]])
+})
+
+it.each(['-a', 'a-', '.a', 'a..b', 'a/', 'a//b', 'a./b', 'a:b', 'a b', '1a', 'a\\b', 'a%b', 'a`b'])(
+  'the name %s can neither be captured nor be in a policy',
+  async (name) => {
+    for (const body of [
+      { type: name, external_id: 'a' },
+      { type: 'P', external_id: 'a', labels: [name] },
+    ]) {
+      const captured = await setup.capture('nodes', { nodes: [body] })
+      expect([captured.status, captured.text]).toEqual([400, expect.stringContaining('expected a label')])
+    }
+    const linked = await setup.capture('relationships', {
+      relationships: [{ source: { type: 'P', external_id: 'a' }, target: { type: 'P', external_id: 'a' }, type: name }],
+    })
+    expect([linked.status, linked.text]).toEqual([400, expect.stringContaining('expected a relationship type')])
+    const stored = await setup.service.configure('POST', 'authorization-policies', {
+      project_id: setup.service.projectId,
+      name: 'refused',
+      status: 'ACTIVE',
+      policy: JSON.stringify({
+        meta: { policy_version: '3.0-kbac' },
+        subject: { type: name },
+        actions: ['r'],
+        resource: { type: 'Person' },
+        condition: { cypher: 'MATCH (subject)<-[:R]-(resource:Person)' },
+      }),
+    })
+    expect([stored.status, stored.text]).toEqual([422, expect.stringContaining('expected a label')])
+  },
+)
+
+it.each(types)('a node of the type %s is captured and deleted by a percent-encoded path', async (type) => {
+  const { service, key } = setup
+  const path = `/capture/v1/nodes/${encodeURIComponent(`${type}:by path`)}`
+  const headers = { 'x-svc-clientkey': key }
+  const put = await service.send(path, { method: 'PUT', headers, body: { properties: [{ type: 'p', value: 2 }] } })
+  expect([put.status, put.text]).toEqual([200, expect.any(String)])
+  const read = await graphQuery(
+    `MATCH (n:${cypherName(type)} {external_id: 'by path'}) RETURN n.type AS type, n.p AS p`,
+  )
+  expect([read.status, read.body.rows]).toEqual([200, [[type, 2]]])
+  const gone = await setup.capture('nodes/delete', { nodes: [{ type, external_id: 'by path' }] })
+  expect([gone.status, gone.text]).toEqual([200, expect.any(String)])
+})
+
+it.each(relationships)('the relationship type %s is written, read and derived from', async (relationship) => {
+  const { service } = setup
+  const stored = await service.configure('POST', 'models', {
+    project_id: service.projectId,
+    name: 'names',
+    model: `DEFINE (u:Person)-[:\`may-see.1/2\`]->(d) AS { MATCH (u)-[:${cypherName(relationship)}]->(d) }`,
+  })
+  expect([stored.status, stored.text]).toEqual([201, expect.any(String)])
+  const read = await graphQuery(
+    `MATCH (:Person)-[r:${cypherName(relationship)}]->(n) MATCH (:Person)-[:\`may-see.1/2\`]->(n) RETURN type(r) AS r, n.type AS n`,
+  )
+  expect([read.status, read.body.rows]).toEqual([
+    200,
+    expect.arrayContaining(types.map((type) => [relationship, type])),
+  ])
+  expect((await service.configure('DELETE', `models/${stored.body.id}`)).status).toBe(200)
+})
+
+it('a policy has any number of actions, in any script', async () => {
+  const { service, key } = setup
+  const actions = ['öffnen', 'पढ़ना', '読む', 'a', ...Array.from({ length: 1000 }, (_, at) => `do:${at}`)]
+  const stored = await service.configure('POST', 'authorization-policies', {
+    project_id: service.projectId,
+    name: 'many-actions',
+    status: 'ACTIVE',
+    policy: JSON.stringify({
+      meta: { policy_version: '3.0-kbac' },
+      subject: { type: 'Person' },
+      actions,
+      resource: { type: 'tenant/doc' },
+      condition: { cypher: 'MATCH (subject:Person)-[:`part-of`]->(resource:`tenant/doc`)' },
+    }),
+  })
+  expect([stored.status, stored.text]).toEqual([201, expect.any(String)])
+  const headers = { 'x-svc-clientkey': key }
+  const question = { subject: { type: 'Person', id: 'ann' }, resource: { type: 'tenant/doc', id: 'a' } }
+  for (const name of ['öffnen', 'पढ़ना', '読む', 'a', 'do:999']) {
+    const asked = await service.send('/access/v1/evaluation', { headers, body: { ...question, action: { name } } })
+    expect([name, asked.body]).toMatchObject([name, { decision: true }])
+  }
+  const found = await service.send('/access/v1/search/action', { headers, body: question })
+  expect(found.body.results).toHaveLength(actions.length)
 })
 
 it('the type _x can neither be captured nor be the subject of a policy', async () => {

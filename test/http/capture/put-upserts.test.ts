@@ -129,7 +129,10 @@ describe('PUT of one node', () => {
     ['Car%ff:a', 'path: expected `{type}:{external_id}`, percent-encoded'],
     ['Car:', 'path.external_id: expected at least 1 character'],
     [':a', 'path.type: expected at least 1 character'],
-    ['2Cars:a', 'path.type: expected a label: a letter or `_`, then letters, digits and `_`'],
+    [
+      '2Cars:a',
+      'path.type: expected a label: a letter or `_`, then letters, digits and `_`, and between two of them single `-`, `.` or `/`',
+    ],
     [`Car:${'x'.repeat(257)}`, 'path.external_id: expected at most 256 characters'],
     [
       'gid:01JD0000000000000000000000',
@@ -173,7 +176,7 @@ describe('tags of a node', () => {
     ])
     expect(errorsOf(await withTags(['two words']))).toEqual([
       400,
-      'nodes[0].tags[0]: expected a label: a letter or `_`, then letters, digits and `_`',
+      'nodes[0].tags[0]: expected a label: a letter or `_`, then letters, digits and `_`, and between two of them single `-`, `.` or `/`',
     ])
     expect(errorsOf(await withTags('Fast'))).toEqual([400, 'nodes[0].tags: expected array, found string'])
     expect(errorsOf(await withTags(['_Hidden']))).toEqual([

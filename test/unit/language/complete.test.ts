@@ -1,6 +1,6 @@
 // Completion in the patterns and clauses of GQL. `@` marks the place.
 import { describe, expect, test } from 'vitest'
-import { type CompletionKind, completionsAt } from '../../../src/language/server/complete.ts'
+import { type CompletionKind, completionsAt, insertedText } from '../../../src/language/server/complete.ts'
 import { exampleNames } from '../../support/lint-names.ts'
 
 function completed(text: string, kind: CompletionKind): string[] {
@@ -80,4 +80,15 @@ describe('within clauses of Cypher 25', () => {
     expect(completed('MATCH (a)-[r IS @', 'relationship-type')).toContain('OWNS')
     expect(kinds('MATCH (a) WHERE a IS NOT @')).not.toContain('label')
   })
+})
+
+test('names of data are inserted in backticks where they need them, and parameters as the text has them', () => {
+  const inserted = (text: string) => completionsAt(text, text.length, names).map(insertedText)
+  const names = { label: new Set(['Doc', 'tenant/doc']), type: new Set(['part-of']), property: new Set(['first name']) }
+  expect(inserted('MATCH (a:')).toEqual(['Doc', '`tenant/doc`'])
+  expect(inserted('MATCH (a)-[:')).toEqual(['`part-of`'])
+  expect(inserted('MATCH (a) WHERE a.')).toContain('`first name`')
+  expect(inserted('MATCH (a) WHERE a.x = $`first name` AND a.y = $हिन्दी AND a.z = $')).toEqual(
+    expect.arrayContaining(['$`first name`', '$हिन्दी']),
+  )
 })

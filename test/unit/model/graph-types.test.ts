@@ -1,5 +1,6 @@
 // Declared types in the text of a model: what is read, and what is refused with its place.
 import { describe, expect, test } from 'vitest'
+import { elementNameRule } from '../../../src/kernel/element-rules.ts'
 import type { GraphTypes } from '../../../src/model/graph-types.ts'
 import { compileModel } from '../../../src/model/project-model.ts'
 
@@ -57,6 +58,12 @@ describe('declared types', () => {
     expect(typesOf('(:open {open STRING}), ()-[:closed]->(:open)').symbolNames('type')).toEqual(new Set(['closed']))
   })
 
+  test('have names with separators, in backticks', () => {
+    const types = typesOf('(:`tenant/doc`&`v1.Doc`), (:P), (:P)-[:`part-of`]->(:`tenant/doc`&`v1.Doc`)')
+    expect(types.nodes.map(({ text }) => text)).toEqual(['(:`tenant/doc`&`v1.Doc`)', '(:P)'])
+    expect(types.relationships.map(({ text }) => text)).toEqual(['(:P)-[:`part-of`]->(:`tenant/doc`&`v1.Doc`)'])
+  })
+
   test('are optional', () => {
     const model = compileModel('DEFINE (a)-[:near]->(b) AS { MATCH (a)-[:KNOWS]->(b) }')
     expect(model.ok && model.value.types).toBeNull()
@@ -75,6 +82,8 @@ describe('declared types', () => {
     ['(:User {a STRING, a STRING})', 'the property `a` is declared twice @ a'],
     ['(:User {id STRING})', '`id` is a field of every element and not a property: remove it @ id'],
     ['(:User), (:User {a STRING})', 'the node type `(:User)` is declared twice: join both declarations @ User'],
+    ['(:`a..b`)', `a label is ${elementNameRule} @ \`a..b\``],
+    ['(:`a-b`), (:`a-b`)-[:K]->(:`a-c`)', 'no node type has the label `a-c`; did you mean `a-b`? @ `a-c`'],
     ['(:User&User)', 'the label `User` is repeated @ User'],
     ['(:_Application)', 'names that begin with `_` belong to the service and are not declared @ _Application'],
     ['(:User), (:User)-[:KNOWS]->(:Usr)', 'no node type has the label `Usr`; did you mean `User`? @ Usr'],

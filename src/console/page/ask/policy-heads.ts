@@ -1,4 +1,5 @@
 // The active policies of a project as far as questions need them: types, actions and parameters.
+import { parametersIn } from '../../../kernel/text/cypher-names.ts'
 import { call } from '../api.ts'
 
 /** The questions that a policy answers. */
@@ -45,14 +46,13 @@ function headOf({ id, name, policy = '' }: StoredPolicyHead): PolicyHead | null 
       readonly actions: readonly string[]
       readonly resource: { readonly type: string }
     }
-    const parameters = [...policy.matchAll(/\$([A-Za-z_]\w*)/g)].map(([, parameter = '']) => parameter)
     return {
       id,
       name,
       subject: document.subject.type,
       actions: document.actions,
       resource: document.resource.type,
-      parameters: [...new Set(parameters)].filter((parameter) => !own.test(parameter)),
+      parameters: parametersIn(policy).filter((parameter) => !own.test(parameter)),
     }
   } catch {
     return null

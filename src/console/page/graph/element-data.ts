@@ -1,6 +1,7 @@
 // Reads an element, its neighbours and its relationships from the graph.
+import { cypherName } from '../../../kernel/text/cypher-names.ts'
 import { ApiError } from '../api.ts'
-import { type NodeName, queryGraph, quotedName } from '../graph-api.ts'
+import { type NodeName, queryGraph } from '../graph-api.ts'
 import { type AnsweredNode, collectElements, type GraphElements, type ShownEdge, type ShownNode } from './elements.ts'
 
 /** Neighbours that one step of expanding adds. */
@@ -44,7 +45,7 @@ function placeOf({ type, externalId, location }: ShownNode): NodePlace {
 /** The beginning of a query about a node, and the parameters that it needs. */
 function matched({ type, id, location }: NodePlace, pattern: string) {
   return {
-    text: `${location === null ? '' : 'USE graph.byName($location) '}MATCH (n:${quotedName(type)} {external_id: $id})${pattern}`,
+    text: `${location === null ? '' : 'USE graph.byName($location) '}MATCH (n:${cypherName(type)} {external_id: $id})${pattern}`,
     parameters: { id, ...(location !== null && { location }) },
   }
 }
@@ -68,7 +69,7 @@ export async function readNode(
   const node = row[0] as AnsweredNode
   const fields = ['source', 'assurance_level', 'verified_time', 'custom_metadata']
   const origin = fields.map((field) => `${field}: graph.metadata(n, name, '${field}')`).join(', ')
-  const scores = dimensions.map((name, index) => `, n.trust_score.${quotedName(name)} AS t${index}`).join('')
+  const scores = dimensions.map((name, index) => `, n.trust_score.${cypherName(name)} AS t${index}`).join('')
   // The names are given, because `keys` is refused for a node with a property of a resolver.
   const more = await queryGraph(
     projectId,
@@ -118,8 +119,8 @@ export async function readNeighbours(
   signal: AbortSignal,
 ): Promise<{ readonly elements: GraphElements; readonly total: number | null }> {
   const place = placeOf(shown)
-  const type = group === null ? '' : `:${quotedName(group.type)}`
-  const other = group === null || group.other === '' ? '' : `:${quotedName(group.other)}`
+  const type = group === null ? '' : `:${cypherName(group.type)}`
+  const other = group === null || group.other === '' ? '' : `:${cypherName(group.other)}`
   const [left, right] = group === null ? ['-', '-'] : group.direction === 'out' ? ['-', '->'] : ['<-', '-']
   const { text, parameters } = matched(place, `${left}[r${type}]${right}(m${other})`)
   const query = `${text} RETURN n, r, m SKIP $skip LIMIT ${EXPAND_MAX}`
@@ -164,7 +165,7 @@ export async function readConnections(
     [...ids].map(([type, own]) =>
       queryGraph(
         projectId,
-        `UNWIND $own AS id MATCH (n:${quotedName(type)} {external_id: id})-[r]->(m) WHERE m.external_id IN $all RETURN r LIMIT ${CONNECT_MAX}`,
+        `UNWIND $own AS id MATCH (n:${cypherName(type)} {external_id: id})-[r]->(m) WHERE m.external_id IN $all RETURN r LIMIT ${CONNECT_MAX}`,
         { own, all },
         { limit: CONNECT_MAX, signal },
       ),
@@ -191,7 +192,7 @@ export async function readEdgeTimes(
   source: ShownNode,
   signal: AbortSignal,
 ): Promise<EdgeTimes> {
-  const { text, parameters } = matched(placeOf(source), `-[r:${quotedName(edge.type)}]->()`)
+  const { text, parameters } = matched(placeOf(source), `-[r:${cypherName(edge.type)}]->()`)
   const query = `${text} WHERE elementId(r) = $relationship RETURN graph.field(r, 'create_time') AS created, graph.field(r, 'update_time') AS updated LIMIT 1`
   const { rows } = await queryGraph(projectId, query, { ...parameters, relationship: edge.key }, { signal })
   const [created = null, updated = null] = rows[0] ?? []

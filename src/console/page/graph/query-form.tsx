@@ -1,4 +1,5 @@
 // The query: editor, parameters, limit of rows, examples, and the last queries.
+import { parametersIn } from '../../../kernel/text/cypher-names.ts'
 import { ApiError } from '../api.ts'
 import { CypherEditor } from '../parts/cypher-editor.tsx'
 import { type CypherFinding, checkQuery } from '../parts/cypher-language.ts'
@@ -104,7 +105,7 @@ export function QueryForm(props: {
 /** The names of the parameters in a text. */
 export function parameterNames(text: string): readonly string[] {
   const withoutTexts = text.replace(/'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|\/\/.*|\/\*[\s\S]*?\*\//g, ' ')
-  return [...new Set([...withoutTexts.matchAll(/\$([A-Za-z_]\w*)/g)].map(([, name = '']) => name))]
+  return parametersIn(withoutTexts)
 }
 
 /** The places that a refusal names, such as `query: line 1, column 30: …`. */

@@ -1,6 +1,6 @@
 // The data schema of a project: types of nodes and relationships with counts, and queries for them.
+import { cypherName } from '../../../kernel/text/cypher-names.ts'
 import { call } from '../api.ts'
-import { quotedName } from '../graph-api.ts'
 
 /** A property of a type. */
 export interface SchemaProperty {
@@ -108,12 +108,12 @@ export interface ExampleQuery {
 
 /** The nodes of a type. */
 export function typeQuery(type: string): string {
-  return `MATCH (n:${quotedName(type)})\nRETURN n LIMIT 50`
+  return `MATCH (n:${cypherName(type)})\nRETURN n LIMIT 50`
 }
 
 /** The relationships of one type between two types. */
 export function relationQuery({ type, source, target }: SchemaRelation): string {
-  return `MATCH (a:${quotedName(source)})-[r:${quotedName(type)}]->(b:${quotedName(target)})\nRETURN a, r, b LIMIT 100`
+  return `MATCH (a:${cypherName(source)})-[r:${cypherName(type)}]->(b:${cypherName(target)})\nRETURN a, r, b LIMIT 100`
 }
 
 const EXAMPLES_MAX = 3
@@ -136,7 +136,7 @@ export function exampleQueries({ types, relations }: ShownSchema): readonly Exam
       ? [
           {
             title: `Paths over ${relation.type} and ${next.type}`,
-            query: `MATCH p = (:${quotedName(relation.source)})-[:${quotedName(relation.type)}]->(:${quotedName(relation.target)})-[:${quotedName(next.type)}]->(:${quotedName(next.target)})\nRETURN p LIMIT 50`,
+            query: `MATCH p = (:${cypherName(relation.source)})-[:${cypherName(relation.type)}]->(:${cypherName(relation.target)})-[:${cypherName(next.type)}]->(:${cypherName(next.target)})\nRETURN p LIMIT 50`,
           },
         ]
       : []),

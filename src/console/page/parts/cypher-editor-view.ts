@@ -14,6 +14,7 @@ import { setDiagnostics } from '@codemirror/lint'
 import { Annotation, Compartment, EditorState, type Extension, Prec } from '@codemirror/state'
 import { drawSelection, EditorView, keymap, lineNumbers } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
+import { cypherName } from '../../../kernel/text/cypher-names.ts'
 import type { CypherCompletion, CypherFinding } from './cypher-language.ts'
 import { cypherTokens } from './cypher-tokens.ts'
 
@@ -222,7 +223,7 @@ function toDiagnostic({ start, end, severity, message, suggestion }: CypherFindi
 }
 
 async function completionsOf(context: CompletionContext, events: CypherEditorEvents): Promise<CompletionResult | null> {
-  const word = context.matchBefore(/[\p{L}\p{N}_$]+/u)
+  const word = context.matchBefore(/[\p{L}\p{M}\p{N}_$]+/u)
   const isAfterSign = context.matchBefore(/[:.|&{]\s?/) !== null
   if (word === null && !context.explicit && !isAfterSign) return null
   const control = new AbortController()
@@ -231,14 +232,13 @@ async function completionsOf(context: CompletionContext, events: CypherEditorEve
     const found = await events.complete(context.state.doc.toString(), context.pos, control.signal)
     return {
       from: word?.from ?? context.pos,
-      validFor: /^[\p{L}\p{N}_$]*$/u,
+      validFor: /^[\p{L}\p{M}\p{N}_$]*$/u,
       options: found.map(({ text, kind }) => ({
         label: text,
         detail: completionDetails[kind],
         type: kind,
         boost: boosts[kind] ?? 0,
-        apply:
-          quotedKinds.has(kind) && !/^[\p{L}_][\p{L}\p{N}_]*$/u.test(text) ? `\`${text.replaceAll('`', '``')}\`` : text,
+        apply: quotedKinds.has(kind) ? cypherName(text) : text,
       })),
     }
   } catch {

@@ -1,4 +1,5 @@
 // Runs the condition of a policy, as it is written, over the graph: the pairs, or the rows of a context policy. Filters are not applied.
+import { cypherName, parametersIn } from '../../../kernel/text/cypher-names.ts'
 import type { FormTexts } from './document-kind.ts'
 
 /** A query over the graph. */
@@ -12,8 +13,7 @@ const FROM_NODES = ['subject_external_id', 'subject_type', 'resource_external_id
 
 /** Names without `$` that the user gives: those of the text without the ones that follow from the nodes. */
 export function rowParameters({ cypher = '' }: FormTexts): readonly string[] {
-  const found = Array.from(cypher.matchAll(/\$([\p{L}_][\p{L}\p{N}_]*)/gu), ([, name = '']) => name)
-  return [...new Set(found)].filter((name) => !(FROM_NODES as readonly string[]).includes(name))
+  return parametersIn(cypher).filter((name) => !(FROM_NODES as readonly string[]).includes(name))
 }
 
 /** `subject`, `resource`: external ids; empty: any. */
@@ -26,15 +26,15 @@ export function conditionQuery(
   const { cypher = '', version, subject: subjectType = '', resource: resourceType = '' } = form
   const isContext = version === '1.0-ciq'
   const wanted = [
-    `subject:${quoted(subjectType)}`,
+    `subject:${cypherName(subjectType.trim())}`,
     ...(subject === '' ? [] : ['subject.external_id = $console_subject']),
-    ...(isContext ? [] : [`resource:${quoted(resourceType)}`]),
+    ...(isContext ? [] : [`resource:${cypherName(resourceType.trim())}`]),
     ...(isContext || resource === '' ? [] : ['resource.external_id = $console_resource']),
   ].join(' AND ')
   const tail = isContext
     ? `WITH * WHERE ${wanted}\nRETURN *`
     : `WITH subject, resource WHERE ${wanted}\nRETURN DISTINCT subject, resource`
-  const names = new Set(Array.from(cypher.matchAll(/\$([\p{L}_][\p{L}\p{N}_]*)/gu), ([, name]) => name))
+  const names = parametersIn(cypher)
   const fromNodes = {
     subject_external_id: subject,
     subject_type: subjectType.trim(),
@@ -45,15 +45,11 @@ export function conditionQuery(
     query: `${cypher.trimEnd()}\n${tail}`,
     parameters: {
       ...values,
-      ...Object.fromEntries(Object.entries(fromNodes).filter(([name]) => names.has(name))),
+      ...Object.fromEntries(Object.entries(fromNodes).filter(([name]) => names.includes(name))),
       ...(subject !== '' && { console_subject: subject }),
       ...(!isContext && resource !== '' && { console_resource: resource }),
     },
   }
-}
-
-function quoted(label: string): string {
-  return `\`${label.trim().replaceAll('`', '``')}\``
 }
 
 /** A value in a cell. */

@@ -25,9 +25,3 @@ export const modelKind: DocumentKindView<PageModel> = {
   },
   textOf: (form) => [...sharedLines(form), ...blockLines('model', form.model)].join('\n'),
 }
-
-/** The names that the definitions of a model give to relationships. */
-export function definedNames({ model }: Pick<PageModel, 'model'>): readonly string[] {
-  const found = model.matchAll(/\bDEFINE\s*\([^()]*\)\s*-\s*\[\s*:\s*([\p{L}_][\p{L}\p{N}_]*)/giu)
-  return Array.from(found, ([, name = '']) => name)
-}

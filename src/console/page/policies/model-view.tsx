@@ -1,4 +1,5 @@
 // The model of a project: the tab that leads to it, and its editor.
+import { namesDefinedIn } from '../../../kernel/text/cypher-names.ts'
 import { linkTo } from '../address.ts'
 import { signIn } from '../api.ts'
 import { CypherEditor } from '../parts/cypher-editor.tsx'
@@ -7,7 +8,7 @@ import { Empty } from '../parts/feedback.tsx'
 import { useStore } from '../store.ts'
 import { DocumentEditor } from './document-editor.tsx'
 import { useEditedDocument } from './edited-document.ts'
-import { definedNames, modelKind, type PageModel } from './model-form.ts'
+import { modelKind, type PageModel } from './model-form.ts'
 
 /** The tab. `model`: null: the project has none. */
 export function ModelTab({ model, canCreate }: { readonly model: PageModel | null; readonly canCreate: boolean }) {
@@ -24,7 +25,7 @@ export function ModelTab({ model, canCreate }: { readonly model: PageModel | nul
         )}
       </Empty>
     )
-  const names = definedNames(model)
+  const names = namesDefinedIn(model.model)
   return (
     <div class="stack">
       <p>

@@ -1,5 +1,6 @@
 // The view of one knowledge query.
 import { useId } from 'preact/hooks'
+import { parametersIn } from '../../../kernel/text/cypher-names.ts'
 import { call, signIn } from '../api.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import type { Tab } from '../parts/tabs.tsx'
@@ -86,8 +87,7 @@ export function QueryView({ projectId, id }: { readonly projectId: string; reado
 
 /** Knowledge queries answer about the user of a token, to an agent: a service account cannot run them. */
 function RunCommand({ form, policy }: { readonly form: FormTexts; readonly policy: PagePolicy | undefined }) {
-  const found = `${policy?.policy ?? ''} ${form.query ?? ''}`.matchAll(/\$([A-Za-z_]\w*)/g)
-  const names = [...new Set(Array.from(found, ([, name = '']) => name))].filter(
+  const names = parametersIn(`${policy?.policy ?? ''} ${form.query ?? ''}`).filter(
     (name) => !/^(token|svc_token|_appId)$/.test(name),
   )
   const body = JSON.stringify({
