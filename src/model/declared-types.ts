@@ -78,6 +78,20 @@ export class DeclaredTypes {
     return 'source' in key ? this.writtenRelationship(batch, key) : this.writtenNode(batch, key)
   }
 
+  /** The faults of a relationship that is loaded as a whole. `labelsOf`: the labels of its ends. */
+  loaded(
+    { source, target, type, properties }: RelationshipInput,
+    labelsOf: (key: NodeKey) => readonly string[],
+  ): readonly string[] {
+    return relationshipFaults(this.types, {
+      type,
+      source: labelsOf(source),
+      target: labelsOf(target),
+      properties: byName(properties),
+      isWhole: true,
+    })
+  }
+
   private writtenNode(batch: WriteBatch, key: NodeKey): readonly string[] {
     const node = batch.nodeImage(key)
     if (node === null) return []

@@ -51,6 +51,7 @@ export async function copy(flags: Flags & CopyFlags): Promise<void> {
   const progress = progressLine(`opening ${dataDir}`)
   const run = async (): Promise<CopyResult> => {
     const { copyGraph } = await import('../../transfer/servers/copy.ts')
+    let copied: string | null = null
     const result = await copyGraph({
       dataDir: settings.dataDir,
       connection: fields,
@@ -59,23 +60,25 @@ export async function copy(flags: Flags & CopyFlags): Promise<void> {
       ...credentials,
       keys,
       isComparison,
-      ...(flags.switch
-        ? {
-            async onEqual(projectId: string) {
-              const { switchToServer } = await import('./switch-project.ts')
-              await switchToServer(settings.dataDir, projectId, fields, credentials).catch((failure: unknown) => {
-                const { message } = failure as Error
-                throw new OperationalError(
-                  `the graphs are equal, but the project is not connected: ${message}. Connect it with \`--compare --switch\``,
-                )
-              })
-            },
-          }
-        : {}),
+      async onEqual(projectId) {
+        copied = projectId
+        if (!flags.switch) return
+        const { switchToServer } = await import('./switch-project.ts')
+        await switchToServer(settings.dataDir, projectId, fields, credentials).catch((failure: unknown) => {
+          const { message } = failure as Error
+          throw new OperationalError(
+            `the graphs are equal, but the project is not connected: ${message}. Connect it with \`--compare --switch\``,
+          )
+        })
+      },
       progress: (done, total, what) => progress.show(done, total, what),
     })
     progress.end()
     report(result, places, flags)
+    if (isFromServer && !isComparison && copied !== null) {
+      const { modelDataWarnings } = await import('./imported-names.ts')
+      for (const warning of await modelDataWarnings(settings, copied)) printNotice(`warning: ${warning}`)
+    }
     return result
   }
   const servers =

@@ -86,8 +86,8 @@ export async function importFrom(settings: Settings, flags: ImportFlags): Promis
     const imported = flags.dryRun
       ? await run()
       : await recorded(settings, 'svc.audit.operations.import', asked, run, countsOf)
-    const { configuration, nodes, relationships, merged, skipped, isResumed, documentIds } = imported
-    const warnings = await warningsOf(settings, documentIds, progress)
+    const { configuration, nodes, relationships, merged, skipped, isResumed, unfit, documentIds } = imported
+    const warnings = [...unfit.warnings, ...(await warningsOf(settings, documentIds, progress))]
     progress.end()
     const counts = `${configuration} configuration documents, ${nodes} nodes, ${relationships} relationships`
     printNotice(flags.dryRun ? `${counts}: valid, nothing was written` : counts)
@@ -100,7 +100,7 @@ export async function importFrom(settings: Settings, flags: ImportFlags): Promis
       printNotice(
         `new: ${fresh.nodes} nodes, ${fresh.relationships} relationships; merged with existing ones or earlier lines: ${merged.nodes} nodes, ${merged.relationships} relationships`,
       )
-    if (flags.json) printJson({ configuration, nodes, relationships, new: fresh, merged, skipped })
+    if (flags.json) printJson({ configuration, nodes, relationships, new: fresh, merged, skipped, unfit: unfit.lines })
     if (skipped > 0) printNotice(`${skipped} lines had been imported before`)
     if (flags.resume && !isResumed && !flags.dryRun)
       printNotice('there was no interrupted import of this file: it was imported completely')

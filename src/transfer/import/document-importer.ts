@@ -2,10 +2,12 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseLayout } from '../../config/db-connection.ts'
-import { type DocumentFields, projectsKind } from '../../config/kind.ts'
+import { type DocumentFields, projectsKind, type StoredDocument } from '../../config/kind.ts'
 import { OperationalError } from '../../kernel/errors.ts'
 import { CONFIGURATION_FOLDER, CURRENT_DOCUMENTS, DATA_FILE, PAST_DOCUMENTS } from '../../kernel/folder/data-folder.ts'
+import type { DocumentReader } from '../../kernel/folder/document-store.ts'
 import { jsonKindOf } from '../../kernel/json/json-kind.ts'
+import { compiledModel, modelsKind, type StoredModel } from '../../model/stored-model.ts'
 import { openCollections } from '../../store/documents/collections.ts'
 import { openOwnCollections } from '../../store/documents/document-copy.ts'
 import type { GraphLayout } from '../../store/tenancy/project-graphs.ts'
@@ -72,12 +74,35 @@ export class DocumentImporter {
   }
 
   private async layoutInFolder(project: string): Promise<GraphLayout> {
+    return (
+      (await this.inFolder((collections) =>
+        parseLayout((collections.get(CURRENT_DOCUMENTS, project) as ProjectDocument | null)?.fields ?? {}),
+      )) ?? parseLayout({})
+    )
+  }
+
+  /**
+   * The model of a project in the data folder; null: it has none. Throws OperationalError if the model does not compile, because the lines
+   * could not be compared with it.
+   */
+  async modelOf(project: string): Promise<StoredModel | null> {
+    const fields = await this.inFolder((collections) => {
+      const all = collections.all(CURRENT_DOCUMENTS).map(([, document]) => document as StoredDocument)
+      return all.find(({ kind, project_id }) => kind === modelsKind && project_id === project)?.fields ?? null
+    })
+    if (fields === null) return null
+    const model = compiledModel(fields)
+    if (model.ok) return model
+    throw new OperationalError(`the model of the project does not compile, correct it first: ${model.error.join('; ')}`)
+  }
+
+  /** Reads the configuration of the data folder; null: it has none. */
+  private async inFolder<T>(read: (collections: DocumentReader) => T): Promise<T | null> {
     const folder = join(this.dataDir, CONFIGURATION_FOLDER)
-    if (!existsSync(join(folder, DATA_FILE))) return parseLayout({})
+    if (!existsSync(join(folder, DATA_FILE))) return null
     const collections = openCollections(folder, { readOnly: true })
     try {
-      const document = collections.get(CURRENT_DOCUMENTS, project) as ProjectDocument | null
-      return parseLayout(document?.fields ?? {})
+      return read(collections)
     } finally {
       await collections.close()
     }

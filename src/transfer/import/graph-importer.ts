@@ -88,12 +88,18 @@ export class GraphImporter {
 
   /** Dry run only: true if the node exists in the real graph, which the scratch graph does not contain. */
   existsOutsideScratch(key: NodeKey): boolean {
+    return this.labelsOutsideScratch(key) !== null
+  }
+
+  /** Dry run only: the labels of a node of the real graph; null: it has no such node. */
+  labelsOutsideScratch(key: NodeKey): readonly string[] | null {
     const existing = this.open?.existing ?? null
-    if (existing === null) return false
+    if (existing === null) return null
     const snapshot = existing.snapshot()
     try {
       const label = snapshot.symbol('label', key.type)
-      return label !== 0 && snapshot.findNode(label, key.externalId) !== 0
+      const node = label === 0 ? 0 : snapshot.findNode(label, key.externalId)
+      return node === 0 ? null : snapshot.labels(node).map((one) => snapshot.symbolName('label', one))
     } finally {
       snapshot.close()
     }

@@ -40,6 +40,8 @@ interface ImportResult extends ExportTotals {
   readonly lines: number
   /** True if this run resumed an interrupted import. */
   readonly isResumed: boolean
+  /** Lines that open types of the model do not allow, and a warning for each fault. */
+  readonly unfit: { readonly lines: number; readonly warnings: readonly string[] }
   /** Ids of the documents in the file that are in the configuration now, because of this import or an earlier one. */
   readonly documentIds: ReadonlySet<string>
 }
@@ -184,6 +186,7 @@ async function runImport(
       skipped,
       lines: reader.lines,
       isResumed,
+      unfit: { lines: lines.unfit.count, warnings: lines.unfit.warnings() },
       documentIds: documents.storedIds,
     }
   } catch (error) {

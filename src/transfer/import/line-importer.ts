@@ -13,6 +13,7 @@ import type { DocumentImporter } from './document-importer.ts'
 import { DUPLICATE_HINT, type GraphImporter, hasGraph } from './graph-importer.ts'
 import type { LineBatch } from './line-batches.ts'
 import type { LineProblems } from './line-problems.ts'
+import { LineTypes, UnfitLines } from './line-types.ts'
 import { LocationCheck } from './location-check.ts'
 
 /** Where lines are imported to. */
@@ -40,6 +41,8 @@ export class LineImporter {
   readonly count: ElementCounts = { nodes: 0, relationships: 0, mergedNodes: 0 }
   /** Elements that an earlier run imported. */
   skipped = 0
+  /** Lines that open types do not allow. */
+  readonly unfit = new UnfitLines()
   /** True if the first line is the header of an export. */
   isExport = false
   /** True if this run may have changed the data folder. */
@@ -50,6 +53,8 @@ export class LineImporter {
   private offset = 0
   /** Checks the nodes of the current graph. */
   private locationCheck: LocationCheck | null = null
+  /** Compares the lines of the current graph with the model of its project; null: the project has none, or an export is restored. */
+  private types: LineTypes | null = null
   private end: ExportTotals | null = null
 
   constructor(target: ImportTarget) {
@@ -143,20 +148,28 @@ export class LineImporter {
       parseLine(lines.text(at), this.isExport)
     if (line.kind === 'node') {
       this.locationCheck?.check(line.node.location, this.isExport)
-      if (!batch.upsertNode(line.node, line.node).created) counts.mergedNodes += 1
+      const node = this.types?.node(line.node) ?? line.node
+      if (!batch.upsertNode(node, node).created) counts.mergedNodes += 1
+      this.noteFaults(lines, at, this.types?.nodeFaults(batch, node))
       counts.nodes += 1
       return false
     }
     if (line.kind === 'relationship') {
-      const missing = batch.loadRelationship(line.relationship)
-      if (missing !== null && !this.target.graphs.existsOutsideScratch(line.relationship[missing])) {
-        const { type, externalId } = line.relationship[missing]
+      const relationship = this.types?.relationship(line.relationship) ?? line.relationship
+      const missing = batch.loadRelationship(relationship)
+      if (missing !== null && !this.target.graphs.existsOutsideScratch(relationship[missing])) {
+        const { type, externalId } = relationship[missing]
         throw new LineError(`relationship.${missing}`, `the node \`${type}\` \`${externalId}\` does not exist`)
       }
+      this.noteFaults(lines, at, this.types?.relationshipFaults(batch, relationship))
       counts.relationships += 1
       return true
     }
     throw line.kind === 'header' ? misplacedHeader() : new LineError('', 'expected inside a graph')
+  }
+
+  private noteFaults(lines: LineBatch, at: number, faults: readonly string[] = []): void {
+    if (faults.length > 0) this.unfit.add(lines.firstLine + at, faults)
   }
 
   /** Applies a line that is not an element: a header, a document, a graph or the end. */
@@ -196,7 +209,19 @@ export class LineImporter {
     if (projectId === undefined) documents.checkProject(section.project, isThere)
     else if (!isThere) throw new LineError('graph.part', `the project has no \`${section.part}\``)
     this.locationCheck = new LocationCheck(await documents.layoutOf(section.project), section.part)
+    this.types = await this.typesFor(section)
     this.offset = checkpoints.resumeOffset(await graphs.openGraph(section), graphs.currentDuplicates, from)
+  }
+
+  /**
+   * An export is restored as it was, with data that its model does not allow. The global graph of a composite project has proxies, which
+   * are no whole nodes.
+   */
+  private async typesFor({ project, part }: GraphSection): Promise<LineTypes | null> {
+    const { documents, graphs, projectId } = this.target
+    if ((this.isExport && projectId === undefined) || part === 'global') return null
+    const model = await documents.modelOf(project)
+    return model && new LineTypes(model, (key) => graphs.labelsOutsideScratch(key))
   }
 
   /** Compares the counts of the last line with what was read: a file truncated between two lines is otherwise well-formed. */
