@@ -5,6 +5,7 @@
 import type { Clause, Expression, MapLiteral, PathPattern, Query, Span, SubqueryBody } from '../../grammar/ast.ts'
 import { parse } from '../../grammar/index.ts'
 import { walkTree } from '../../grammar/walk.ts'
+import { hasAggregate } from './bind/bind-call.ts'
 import {
   type AbstractValue,
   ANY_VALUE,
@@ -343,7 +344,7 @@ class NullRun {
   ): AbstractRows {
     const { items, star } = clause
     const columns = new Map(star ? scope.own : [])
-    const keys = items.filter(({ expression }) => !isAggregate(expression))
+    const keys = items.filter(({ expression }) => !hasAggregate(expression))
     const isGrouped = keys.length < items.length
     const isGlobal = isGrouped && !star && keys.length === 0
     const keyed = [...(star ? scope.own.values() : []), ...keys.map(({ expression }) => bindingOf(expression, scope))]
@@ -355,7 +356,7 @@ class NullRun {
     const [outerGroup, outerHidden] = [this.group, this.isHidden]
     this.group = { rows: isOwn ? withoutLosses(rows) : rows, isGlobal }
     for (const { alias, expression, text } of items) {
-      this.isHidden = outerHidden || (isOwn && isAggregate(expression))
+      this.isHidden = outerHidden || (isOwn && hasAggregate(expression))
       const { result: changes, keys } = this.reading(() => this.value(expression, scope))
       const name = alias?.text ?? (expression.kind === 'variable' ? expression.name : text)
       const isMade = !['variable', 'map', 'map-projection'].includes(expression.kind)
@@ -1041,15 +1042,6 @@ function asNumber(value: AbstractValue): AbstractValue {
 
 function bindingOf(expression: Expression, scope: NameScope): NamedChanges | undefined {
   return expression.kind === 'variable' ? scope.find(expression.name) : undefined
-}
-
-function isAggregate(expression: Expression): boolean {
-  let found = false
-  walkTree(expression, (node) => {
-    const isFunction = node.kind === 'function' && findAggregate(node.name.text) !== undefined
-    if (node.kind === 'count-star' || isFunction) found = true
-  })
-  return found
 }
 
 function hasNode(expression: Expression, kind: Expression['kind']): boolean {

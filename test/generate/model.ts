@@ -51,10 +51,33 @@ export function randomDerivedCondition(random: Random, { layers }: GeneratedMode
 
 function definition(name: string, layer: readonly string[], before: readonly string[], random: Random): string {
   const ends = [end('u', random), end('d', random)]
+  if (random.odds(0.35)) {
+    const body = [alternative(before, before, random), ...continuations(name, random)].join(' UNION ')
+    return `DEFINE ${ends[0]}-[:${name}]->${ends[1]} AS { ${body} }`
+  }
   const alternatives = Array.from({ length: random.between(1, 3) }, (_, at) =>
     alternative(at === 0 && random.odds(0.8) ? before : [...before, ...layer], before, random),
   )
   return `DEFINE ${ends[0]}-[:${name}]->${ends[1]} AS { ${alternatives.join(' UNION ')} }`
+}
+
+/** Alternatives that continue the pairs of a definition at one end: a walk may be made of them. */
+function continuations(name: string, random: Random): readonly string[] {
+  const [still, moving] = random.pick([
+    ['u', 'd'],
+    ['d', 'u'],
+  ] as const)
+  const pair = still === 'u' ? `(u)-[:${name}]->(x)` : `(x)-[:${name}]->(d)`
+  return Array.from({ length: random.between(1, 2) }, () => {
+    const hop = stored('(x)', `(${moving})`, random, true)
+    const text = random.pick([
+      `MATCH ${pair}, ${hop}`,
+      `MATCH ${hop} WHERE ${pair}`,
+      `MATCH (${random.pick(['u', 'd', 'x', `:${random.pick(EXTRA_LABELS)}`])}) MATCH ${hop} MATCH ${pair}`,
+      `MATCH ${pair} MATCH ${stored('(x)', '(y)', random, true)}, ${stored('(y)', `(${moving})`, random, true)}`,
+    ])
+    return withLabel(text, random)
+  })
 }
 
 function end(variable: string, random: Random): string {
@@ -79,6 +102,14 @@ function alternative(usable: readonly string[], before: readonly string[], rando
     // A hop of several relationships, which one walk may take at different places of it.
     [2, () => `MATCH ${step('(u)', middle)}, ${stored('(x)', stored('()', '(d)', random, true), random, true)}`],
     [1, () => `MATCH ${step('(u)', middle)} WITH u, x MATCH ${step('(x)', '(d)')}`],
+    [1, () => `MATCH ${step('(u)', '(d)')} WITH ${random.pick(['u', 'd'])} MATCH ${stored('(u)', '(y)', random)}`],
+    [1, () => `MATCH ${step('(u)', middle)} WITH x MATCH ${step('(x)', '(d)')}`],
+    [1, () => `MATCH (:${random.pick(NODE_TYPES)}), ${step('(u)', middle)}, ${step('(x)', '(d)')}`],
+    [
+      1,
+      () =>
+        `MATCH p = shortestPath((u)-[:${random.pick(RELATIONSHIP_TYPES)}*]->(d)) WHERE length(p) > ${random.between(0, 1)} AND ${stored('(u)', '(d)', random, true)}`,
+    ],
     [
       1,
       () =>
@@ -93,9 +124,18 @@ function alternative(usable: readonly string[], before: readonly string[], rando
   if (random.odds(0.1))
     conditions.push(`${random.pick(['u', 'd'])}.num ${random.pick(['>', '<', '='])} ${random.between(0, 2)}`)
   if (random.odds(0.1)) conditions.push(`d.num ${random.pick(['>', '<='])} $n`)
-  if (conditions.length === 0) return patterns
   const isOptional = patterns.includes('OPTIONAL')
-  return `${patterns} ${isOptional ? 'WITH * ' : ''}WHERE ${conditions.join(' AND ')}`
+  const word = patterns.startsWith('MATCH p =') ? 'AND' : isOptional ? 'WITH * WHERE' : 'WHERE'
+  return withLabel(conditions.length === 0 ? patterns : `${patterns} ${word} ${conditions.join(' AND ')}`, random)
+}
+
+/** The alternative, sometimes with a label of its own at one of its nodes. */
+function withLabel(text: string, random: Random): string {
+  if (random.odds(0.7)) return text
+  const places = [...text.matchAll(/\((u|d|x)\)/g)]
+  if (places.length === 0) return text
+  const { index, 1: name } = random.pick(places)
+  return `${text.slice(0, index)}(${name}:${random.pick([...NODE_TYPES, ...EXTRA_LABELS])})${text.slice(index + 3)}`
 }
 
 /** A condition on two variables with definitions in it. */
@@ -115,6 +155,12 @@ function test(
     [1, () => `EXISTS { ${named(usable, `(${a})`, '(z)')} WHERE z.num > 0 OR ${holds(usable, '(z)', `(${b})`)} }`],
     [1, () => `NOT EXISTS { MATCH ${named(excludable, `(${a})`, '(z)')}, ${named(excludable, '(z)', `(${b})`)} }`],
     [1, () => `COUNT { ${named(excludable, `(${a})`, '(z)')} } > ${random.between(0, 1)}`],
+    [1, () => `EXISTS { MATCH ${named(usable, `(${a})`, '(z)')} RETURN z LIMIT 1 }`],
+    [
+      1,
+      () =>
+        `EXISTS { MATCH ${named(excludable, `(${a})`, '(z)')} WITH count(*) AS c WHERE c ${random.pick(['=', '>'])} ${random.between(0, 1)} RETURN c }`,
+    ],
   ])()
 }
 

@@ -2,6 +2,7 @@
 import type { Expression, FunctionCall, Span } from '../../../grammar/ast.ts'
 import { suggestion } from '../../../grammar/suggest.ts'
 import { asNormalForm } from '../../../grammar/value-types.ts'
+import { walkTree } from '../../../grammar/walk.ts'
 import { aggregateNames, findAggregate } from '../value/aggregate-signatures.ts'
 import { refusedFunctions } from '../value/functions/function.ts'
 import { findFunction, functionNames } from '../value/functions/function-table.ts'
@@ -9,6 +10,16 @@ import { ANY, staticType } from '../value/static-type.ts'
 import { allProperties, elementIn } from './bind-access.ts'
 import type { ExpressionBinder } from './expression-binder.ts'
 import { booleanExpression, INVALID_EXPRESSION, type TypedExpression } from './typed-expression.ts'
+
+/** Whether an expression aggregates rows, or a subquery inside of it does. */
+export function hasAggregate(expression: Expression): boolean {
+  let found = false
+  walkTree(expression, (node) => {
+    const isFunction = node.kind === 'function' && findAggregate(node.name.text) !== undefined
+    if (node.kind === 'count-star' || isFunction) found = true
+  })
+  return found
+}
 
 /** A call → the function, aggregate or test that it names. Reports unknown names and wrong arguments. */
 export function bindCall(ast: FunctionCall, binder: ExpressionBinder): TypedExpression {

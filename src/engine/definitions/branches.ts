@@ -32,6 +32,8 @@ export function branchesOf(
  */
 function splitPatterns(clause: Clause): readonly Clause[] {
   if (clause.kind !== 'match' || clause.optional || clause.where === null) return [clause]
+  // The conditions on a path of `shortestPath` choose the path, so they stay with it.
+  if (clause.patterns.some(({ shortest }) => shortest !== null)) return [clause]
   const conditions = conjunctsOf(clause.where)
   const patterns = conditions.flatMap((one) => (one.kind === 'pattern-predicate' ? [one.pattern] : []))
   if (patterns.length === 0) return [clause]

@@ -4,6 +4,7 @@
 import type {
   Clause,
   DefinitionText,
+  Expression,
   LabelExpression,
   MatchClause,
   Name,
@@ -12,6 +13,7 @@ import type {
   QuantifiedPath,
   RelationshipPattern,
   Span,
+  WithClause,
 } from '../../../grammar/ast.ts'
 import { walkTree } from '../../../grammar/walk.ts'
 import type { DefinitionBranch } from '../bind/definitions.ts'
@@ -23,6 +25,8 @@ interface WalkHop {
   readonly moving: 'source' | 'target'
   readonly nodes: readonly NodePattern[]
   readonly relationships: readonly RelationshipPattern[]
+  /** The labels that the alternative demands of the end that stays. */
+  readonly still: LabelExpression | null
 }
 
 /**
@@ -43,7 +47,8 @@ export function withoutLinearRecursion(
     (joined, hop) => (joined === null ? null : join(joined, hop)),
     hops[0] ?? null,
   )
-  return walk === null ? null : bases.map((base) => continued(base, walk))
+  if (walk === null || !bases.every((base) => mayContinue(base, walk))) return null
+  return bases.map((base) => continued(base, walk))
 }
 
 /**
@@ -162,11 +167,8 @@ function hopTo(moving: 'source' | 'target', branch: DefinitionBranch, { step, pa
       continue
     }
     const [node] = nodes
-    if (node!.variable === null) {
-      // The node of the step without a name: what it demands must be part of the hop, and it is no end of one.
-      if (node === near) return null
-      continue
-    }
+    // What a node without a name demands must be part of the hop.
+    if (node!.variable === null) return null
     labels.set(node!.variable.text, bothLabels(labels.get(node!.variable.text) ?? null, node!.labels))
   }
   if (hop === null) return null
@@ -183,14 +185,18 @@ function hopTo(moving: 'source' | 'target', branch: DefinitionBranch, { step, pa
   if (new Set(names).size < names.length || names.includes(branch[still]) || inner.some(isMoving)) return null
   const known = new Set([...names, branch[still], ...(near.variable === null ? [] : [near.variable.text])])
   if ([...labels.keys()].some((name) => !known.has(name))) return null
+  const demanded = nodes.map((node, at) => {
+    const own = node.variable === null ? null : (labels.get(node.variable.text) ?? null)
+    const ofStep = at === 0 && node !== near ? near.labels : null
+    return { ...node, labels: bothLabels(bothLabels(node.labels, own), ofStep) }
+  })
+  // A dynamic label may read a variable, and the nodes of a repetition have none.
+  if (demanded.some((node) => node.labels !== null && isDynamic(node.labels))) return null
   return {
     moving,
-    nodes: nodes.map((node, at) => {
-      const own = node.variable === null ? null : (labels.get(node.variable.text) ?? null)
-      const ofStep = at === 0 && node !== near ? near.labels : null
-      return { ...node, labels: bothLabels(bothLabels(node.labels, own), ofStep) }
-    }),
+    nodes: demanded,
     relationships: oriented.relationships,
+    still: labels.get(branch[still]) ?? null,
   }
 }
 
@@ -204,6 +210,14 @@ function isTrail(relationships: readonly RelationshipPattern[]): boolean {
   const types = relationships.map((step) => [...new Set(typeAlternatives(step.types!)!)])
   const all = types.flat()
   return relationships.every(({ direction }) => direction !== 'both') && new Set(all).size === all.length
+}
+
+function isDynamic(labels: LabelExpression): boolean {
+  let found = false
+  walkTree(labels, ({ kind }) => {
+    found ||= kind === 'label-dynamic'
+  })
+  return found
 }
 
 function reversed({
@@ -222,6 +236,7 @@ function join(a: WalkHop, b: WalkHop | null): WalkHop | null {
   const [one, other] = [a.relationships[0], b.relationships[0]]
   if (a.moving !== b.moving || a.relationships.length !== 1 || b.relationships.length !== 1) return null
   if (one!.direction !== other!.direction) return null
+  if (labelText(a.still) !== labelText(b.still)) return null
   if (a.nodes.some(({ labels }, at) => labelText(labels) !== labelText(b.nodes[at]!.labels))) return null
   const types: LabelExpression = { kind: 'label-or', operands: [one!.types!, other!.types!], span: one!.span }
   return { ...a, relationships: [{ ...one!, types }] }
@@ -235,22 +250,62 @@ function labelText(labels: LabelExpression | null): string {
 /** Whether each node with the first labels has the second ones, for the forms that a definition usually has. */
 function implies(labels: LabelExpression | null, others: LabelExpression | null): boolean {
   if (others === null) return true
+  if (others.kind === 'label-and') return others.operands.every((other) => implies(labels, other))
   if (labels === null) return false
   if (labels.kind === 'label-and') return labels.operands.some((one) => implies(one, others))
   const [has, wanted] = [typeAlternatives(labels), typeAlternatives(others)]
   return has !== null && wanted !== null && has.every((name) => wanted.includes(name))
 }
 
+/**
+ * Whether hops can follow the rows of the base: the end that moves is in scope after its last clause, and the end that stays has
+ * the labels that the recursive alternatives demand of it.
+ */
+function mayContinue(base: DefinitionBranch, { moving, still }: WalkHop): boolean {
+  const keepsEnd = base.clauses.every((clause) => clause.kind !== 'with' || keeps(clause, base[moving]))
+  return keepsEnd && implies(demandedLabels(base, base[moving === 'source' ? 'target' : 'source']), still)
+}
+
+function keeps({ star, items }: WithClause, name: string): boolean {
+  return star || items.some(({ expression, alias }) => isVariable(expression, name) && (alias?.text ?? name) === name)
+}
+
+function isVariable(expression: Expression, name: string): boolean {
+  return expression.kind === 'variable' && expression.name === name
+}
+
+/** The labels that the patterns of an alternative demand of an end. */
+function demandedLabels({ clauses }: DefinitionBranch, end: string): LabelExpression | null {
+  const plain = clauses.flatMap((clause) => (clause.kind === 'match' && !clause.optional ? clause.patterns : []))
+  const nodes = plain.flatMap((pattern) => pattern.nodes)
+  return nodes
+    .filter(({ variable }) => variable?.text === end)
+    .reduce<LabelExpression | null>((labels, node) => bothLabels(labels, node.labels), null)
+}
+
+/** A name for the end of a walk that the alternative does not have. */
+function freshName(wanted: string, branch: DefinitionBranch): string {
+  const taken = new Set<string>()
+  walkTree(branch.clauses, (node) => {
+    if (node.kind === 'variable') taken.add(node.name)
+    else if ('variable' in node && node.variable !== null) taken.add(node.variable.text)
+  })
+  let name = wanted
+  while (taken.has(name)) name += '′'
+  return name
+}
+
 /** The base, continued by any number of hops at the end that moves. */
 function continued(base: DefinitionBranch, { moving, nodes, relationships }: WalkHop): DefinitionBranch {
   const end = base[moving]
-  const name = `${end} of the walk`
+  const name = freshName(`${end} of the walk`, base)
   const span = relationships[0]!.span
   const node = (text: string): NodePattern => unlabelled(text, span)
   const path = (parts: Pick<PathPattern, 'nodes' | 'relationships'>): PathPattern => plainPath(parts, span)
-  // The labels of the end that moves are tested only at the last node if the next hop tests narrower ones at the others.
+  // The labels of the end that moves are tested only at the last node if the next hop tests narrower ones at the others. The last
+  // node may be that of the base.
   const moved = nodes.at(-1)!.labels
-  const isTestedLater = implies(nodes[0]!.labels, moved)
+  const isTestedLater = implies(nodes[0]!.labels, moved) && implies(demandedLabels(base, end), moved)
   // Inside of the repetition the names of the base would be other nodes.
   const unnamed = nodes.map((one, at) => ({
     ...one,

@@ -1,7 +1,8 @@
 // Which definitions a definition uses, and whether more pairs of the used one can only add pairs. If they could also remove pairs, as
 // under NOT, in COUNT or in OPTIONAL MATCH, the used definition must be complete before, so it must not depend on its user.
-import type { LabelName, Query } from '../../../grammar/ast.ts'
+import type { Clause, LabelName, Query } from '../../../grammar/ast.ts'
 import { parse } from '../../../grammar/index.ts'
+import { hasAggregate } from '../bind/bind-call.ts'
 import { labelNames } from '../bind/bind-labels.ts'
 
 /** One place at which a body names another definition. */
@@ -29,11 +30,29 @@ export function usesIn(body: Query, isDefined: (name: string) => boolean): reado
       for (const item of tree) visit(item, isMonotone)
       return
     }
+    if (hasClauses(tree)) {
+      const last = tree.clauses.findLastIndex(readsWholeRows)
+      for (const [at, clause] of tree.clauses.entries()) visit(clause, isMonotone && at > last)
+      return
+    }
     if (isRelationship(tree) && tree.types !== null) {
       for (const type of labelNames(tree.types)) if (isDefined(type.name)) uses.push({ type, isMonotone })
     }
     for (const [member, value] of Object.entries(tree)) visit(value, isMonotone && keepsOrder(tree, member))
   }
+}
+
+function hasClauses(tree: object): tree is { readonly clauses: readonly Clause[] } {
+  return 'clauses' in tree
+}
+
+/** Whether a row of the clause depends on other rows before it: with more of them, it may be another row, or not there. */
+function readsWholeRows(clause: Clause): boolean {
+  if (clause.kind !== 'with' && clause.kind !== 'return') return false
+  const { items, orderBy, skip, limit } = clause
+  // What RETURN cuts off nothing reads: EXISTS only asks for a row.
+  if (clause.kind === 'with' && (skip !== null || limit !== null)) return true
+  return [...items, ...orderBy].some(({ expression }) => hasAggregate(expression))
 }
 
 function isRelationship(tree: object): tree is { readonly types: Parameters<typeof labelNames>[0] | null } {

@@ -81,10 +81,32 @@ describe('a model', () => {
       'DEFINE (u)-[:x]->(d) AS { MATCH ANY SHORTEST ((u)-[:A]->(m)-[:B]->+(z) WHERE (u)-[:x]->(z)) MATCH (m)-[:C]->(d) }',
       'UnstratifiedDefinition: a definition cannot exclude or count what depends on itself: `x` → `x` @ x',
     ],
+    [
+      'DEFINE (u)-[:x]->(d) AS { MATCH (u)-[:A]->(d) WHERE EXISTS { MATCH (u)-[:x]->(z) WITH count(z) AS n WHERE n = 0 RETURN n } }',
+      'UnstratifiedDefinition: a definition cannot exclude or count what depends on itself: `x` → `x` @ x',
+    ],
+    [
+      'DEFINE (u)-[:x]->(d) AS { MATCH (u)-[:A]->(d) WHERE EXISTS { MATCH (u)-[:x]->(z) RETURN count(z) AS n SKIP 0 } }',
+      'UnstratifiedDefinition: a definition cannot exclude or count what depends on itself: `x` → `x` @ x',
+    ],
+    [
+      'DEFINE (u)-[:x]->(d) AS { MATCH (u)-[:A]->(d) WHERE EXISTS { MATCH (u)-[:x]->(z) WITH z ORDER BY z.n LIMIT 1 WHERE z.n = 2 RETURN z } }',
+      'UnstratifiedDefinition: a definition cannot exclude or count what depends on itself: `x` → `x` @ x',
+    ],
     ['DEFINE (u)-[r:x]->(d) AS { MATCH (u)-[:A]->(d) }', 'UnexpectedSyntax: '],
     ['DEFINE (u)<-[:x]-(d) AS { MATCH (u)-[:A]->(d) }', 'UnexpectedSyntax: '],
   ])('refuses %s', (text, expected) => {
     expect(faultsOf(text).join('\n').slice(0, expected.length)).toBe(expected)
+  })
+
+  test('accepts recursion in EXISTS whose RETURN has a limit, or after which nothing is counted', () => {
+    const alternatives = [
+      'EXISTS { MATCH (u)-[:x]->(z) RETURN z LIMIT 1 }',
+      'EXISTS { MATCH (u)-[:B]->(z) WITH count(z) AS n WHERE n > 1 MATCH (u)-[:x]->(d) RETURN n }',
+    ]
+    for (const test of alternatives) {
+      expect(faultsOf(`DEFINE (u)-[:x]->(d) AS { MATCH (u)-[:A]->(d) UNION MATCH (d) WHERE ${test} }`)).toEqual([])
+    }
   })
 
   test('accepts recursion and, of definitions before it, exclusions', () => {
