@@ -108,11 +108,6 @@ function alternative(usable: readonly string[], before: readonly string[], rando
     [
       1,
       () =>
-        `MATCH p = shortestPath((u)-[:${random.pick(RELATIONSHIP_TYPES)}*]->(d)) WHERE length(p) > ${random.between(0, 1)} AND ${stored('(u)', '(d)', random, true)}`,
-    ],
-    [
-      1,
-      () =>
         `MATCH (u) OPTIONAL MATCH ${before.length > 0 ? derived(random.pick(before), '(u)', '(x)', random) : stored('(u)', '(x)', random)}`,
     ],
   ])()
@@ -125,8 +120,8 @@ function alternative(usable: readonly string[], before: readonly string[], rando
     conditions.push(`${random.pick(['u', 'd'])}.num ${random.pick(['>', '<', '='])} ${random.between(0, 2)}`)
   if (random.odds(0.1)) conditions.push(`d.num ${random.pick(['>', '<='])} $n`)
   const isOptional = patterns.includes('OPTIONAL')
-  const word = patterns.startsWith('MATCH p =') ? 'AND' : isOptional ? 'WITH * WHERE' : 'WHERE'
-  return withLabel(conditions.length === 0 ? patterns : `${patterns} ${word} ${conditions.join(' AND ')}`, random)
+  if (conditions.length === 0) return withLabel(patterns, random)
+  return withLabel(`${patterns} ${isOptional ? 'WITH * ' : ''}WHERE ${conditions.join(' AND ')}`, random)
 }
 
 /** The alternative, sometimes with a label of its own at one of its nodes. */
