@@ -1,10 +1,11 @@
-// Finds temporal values that do not exist, such as `date('2024-02-30')`: a condition that computes one fails at each request. Reads the
+// Finds temporal values and networks that do not exist, such as `date('2024-02-30')` and `10.0.0.0/33`: a condition that computes one fails at each request. Reads the
 // syntax tree; lint reports the findings, and a policy with one is refused when it is stored.
 import type { Expression, FunctionCall, Query, Span } from '../../grammar/ast.ts'
 import { parse } from '../../grammar/index.ts'
 import { walkTree } from '../../grammar/walk.ts'
 import { Float } from '../kernel/float.ts'
 import { ExecutionError } from './errors.ts'
+import { parseNetwork } from './value/ip-address.ts'
 import { construct } from './value/temporal/construct.ts'
 import type { TemporalKind } from './value/temporal/temporal.ts'
 import type { Value } from './value/value.ts'
@@ -36,8 +37,17 @@ export function impossibleLiterals(query: Query): readonly ImpossibleLiteral[] {
   return found
 }
 
+/** Null if every argument that is a text is a network or an address. */
+function networkFailure({ args }: FunctionCall): string | null {
+  const texts = args.flatMap((arg) => (arg.kind === 'list' ? arg.items : [arg])).map(literalOf)
+  const wrong = texts.find((text) => typeof text === 'string' && parseNetwork(text) === null)
+  return wrong === undefined ? null : `\`${String(wrong)}\` is neither a network nor an address`
+}
+
 /** Null if the call is no constructor, if its argument is no literal, or if it gives a value. */
-function failureOf({ name, args }: FunctionCall): string | null {
+function failureOf(call: FunctionCall): string | null {
+  const { name, args } = call
+  if (name.text.toLowerCase() === 'net.contains') return networkFailure(call)
   const kind = constructors.get(name.text.toLowerCase())
   if (kind === undefined || args.length !== 1) return null
   const value = literalOf(args[0]!)

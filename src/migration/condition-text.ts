@@ -241,7 +241,7 @@ class ConditionReader {
       case 'size':
         return { text: `size(${value.text})`, type: 'int' }
       case 'in_cidr':
-        return { text: inNetwork(value.text, argument.text), type: 'bool' }
+        return { text: `net.contains(${argument.text}, ${value.text})`, type: 'bool' }
     }
     throw new MigrationError(`the method \`${name}\` has no counterpart`)
   }
@@ -337,19 +337,7 @@ function grouped({ text, isChoice }: Piece): string {
 
 function compared(left: Piece, operator: string, right: Piece): string {
   if (right.text === 'null') return `${left.text} IS ${operator === '==' ? '' : 'NOT '}NULL`
-  const sign = COMPARISONS[operator]!
-  if (left.type !== 'duration' || right.type !== 'duration') return `${left.text} ${sign} ${right.text}`
-  // Durations have no order in Cypher: compare the times at which they end.
-  const end = ({ text }: Piece): string => `datetime('2000-01-01T00:00:00Z') + ${text}`
-  return `${end(left)} ${sign} ${end(right)}`
-}
-
-/** Whether an IPv4 address is in a network: the language has no function for addresses. */
-function inNetwork(address: string, network: string): string {
-  const number = (text: string): string => `reduce(n = 0, part IN split(${text}, '.') | n * 256 + toInteger(part))`
-  const [base, bits] = [0, 1].map((at) => `split(${network}, '/')[${at}]`)
-  const size = `toInteger(2 ^ (32 - toInteger(${bits})))`
-  return `${number(address)} / ${size} = ${number(base!)} / ${size}`
+  return `${left.text} ${COMPARISONS[operator]!} ${right.text}`
 }
 
 const SECONDS: Readonly<Record<string, number>> = { h: 3600, m: 60, s: 1, ms: 1e-3, us: 1e-6, µs: 1e-6, ns: 1e-9 }

@@ -213,6 +213,14 @@ export const knownDifferences: readonly KnownDifference[] = [
     changed: unevaluatedPartAsNull,
   },
   {
+    id: 'duration-order',
+    construct: '`<`, `<=`, `>` and `>=` of durations',
+    right: 'both',
+    why: 'Verdigraph compares two durations if one ends before the other from every start: a day has 24 hours, a month 28 to 31 days, twelve months 365 or 366. Otherwise the result is null, as in Neo4j for all durations.',
+    example: { query: "RETURN duration('PT90M') < duration('PT2H') AS x" },
+    matches: (text, ours, theirs) => /duration/.test(text) && /[<>]/.test(text) && bothHaveRows(text, ours, theirs),
+  },
+  {
     id: 'average-duration',
     construct: '`avg` of durations',
     right: 'Verdigraph',

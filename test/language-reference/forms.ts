@@ -355,6 +355,11 @@ export const operators: readonly LanguageForm[] = [
   { form: '`+` of numbers', example: '1 + 2.5', test: 'expressions/precedence' },
   { form: '`+` of strings', example: "'a' + 'b'", test: ['unit/engine/value/arithmetic.test.ts', "'+'"] },
   { form: '`+` of lists', example: '[1] + [2] + 3', test: 'expressions/list' },
+  {
+    form: '`<`, `<=`, `>`, `>=` of durations',
+    example: "[duration('PT25H') > duration('P1D'), duration('P1M') > duration('P30D')]",
+    test: 'expressions/temporal',
+  },
   { form: '`+`, `-` of temporals', example: "date('2026-01-31') + duration('P1M')", test: 'expressions/temporal' },
   { form: '`-`, `*`', example: '7 - 2 * 3', test: 'expressions/precedence' },
   { form: '`/`: of integers an integer', example: '-7 / 2', test: 'expressions/mathematical' },

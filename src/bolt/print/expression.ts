@@ -306,8 +306,18 @@ function printComparison({ operator, left, right }: OfKind<'comparison'>, printi
     if (isClosed(operand)) return printing.parameter(asFloatZero(operand), 'scalar')
     return printValue(operand, printing)
   })
-  return `(${a} ${operator} ${b})`
+  // Durations have no order on the server. A parameter of the text is none.
+  const mayBeDurations = [left, right].every((operand) => !isClosed(operand) && MAY_BE_DURATION.has(kindOf(operand)))
+  if (!mayBeDurations) return `(${a} ${operator} ${b})`
+  const tested = (text: string): string =>
+    `(CASE WHEN ${text} IS :: DURATION NOT NULL THEN ${printing.failure()} = 1 ELSE ${text} ${operator} ${b} END)`
+  // A text that is printed twice is short, so that nested comparisons do not grow with each level.
+  if (left.kind === 'element-property' || left.kind === 'slot') return tested(a!)
+  const value = printing.fresh()
+  return `head([${value} IN [${a}] | ${tested(value)}])`
 }
+
+const MAY_BE_DURATION: ReadonlySet<string> = new Set(['any', 'temporal'])
 
 const SCALAR_KINDS: ReadonlySet<string> = new Set([
   'null',

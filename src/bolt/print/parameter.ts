@@ -1,13 +1,14 @@
 // Parameters of printed queries: expressions that the engine evaluates before each run.
 import type { BoundExpression } from '../../engine/bind/bound.ts'
-import { isTemporal } from '../../engine/value/temporal/temporal.ts'
+import { DurationValue, isTemporal } from '../../engine/value/temporal/temporal.ts'
 import type { Value } from '../../engine/value/value.ts'
 import { assertNever } from '../../kernel/assert.ts'
 import { Float } from '../../kernel/float.ts'
 
 /**
  * The values that a parameter may have in the text. With another value the server would not behave as the engine, so the engine
- * executes the query. Each kind but `count` and `names` allows null. `scalar`: no list and no map. `count`: a safe integer that
+ * executes the query. Each kind but `count` and `names` allows null. `scalar`: no list, no map and no duration, which has no
+ * order on the server. `count`: a safe integer that
  * is not negative. `names`: a text, or a list of texts.
  */
 export type ParameterKind = 'any' | 'list' | 'boolean' | 'number' | 'scalar' | 'integer' | 'count' | 'names'
@@ -31,7 +32,7 @@ export function acceptsValue(takes: ParameterKind, value: Value): boolean {
     case 'number':
       return isInteger || value instanceof Float
     case 'scalar':
-      return isInteger || value instanceof Float || ['string', 'boolean'].includes(typeof value) || isTemporal(value)
+      return isInteger || value instanceof Float || ['string', 'boolean'].includes(typeof value) || isInstant(value)
     case 'integer':
       return isInteger
     case 'count':
@@ -41,4 +42,8 @@ export function acceptsValue(takes: ParameterKind, value: Value): boolean {
     default:
       return assertNever(takes)
   }
+}
+
+function isInstant(value: Value): boolean {
+  return isTemporal(value) && !(value instanceof DurationValue)
 }

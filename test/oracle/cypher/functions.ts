@@ -1,5 +1,6 @@
 // The functions of the reference interpreter, one line each, for those that policies and context queries use. Functions
 // of the clock or of random numbers, and temporal functions, are left out.
+import ipaddr from 'ipaddr.js'
 import {
   equal,
   isList,
@@ -169,6 +170,9 @@ const FUNCTIONS: Readonly<Record<string, readonly [min: number, max: number, mea
   nodes: [1, 1, (a) => (isPath(a) ? a.nodes : wrong('nodes'))],
   relationships: [1, 1, (a) => (isPath(a) ? a.relationships : wrong('relationships'))],
 
+  'net.contains': [2, 2, (a, b) => netContains(a, network(string('net.contains', b)) ?? wrong('net.contains'))],
+  'net.version': [1, 1, (a) => networkVersion(string('net.version', a))],
+
   ...Object.fromEntries(
     Object.entries(CONVERSIONS).flatMap(([key, convert]): [string, [number, number, Meaning]][] => {
       const name = key === 'toText' ? 'toString' : key
@@ -187,6 +191,47 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
   ['character_length', 'char_length'],
   ['rels', 'relationships'],
 ])
+
+type Network = readonly [ipaddr.IPv4 | ipaddr.IPv6, prefix: number]
+
+/** By the library that outgoing connections use, without its spellings that other readers take for another address. */
+function network(text: string): Network | null {
+  const [address = '', prefix, ...more] = text.split('/')
+  if (more.length > 0 || (prefix !== undefined && !/^(0|[1-9][0-9]{0,2})$/.test(prefix))) return null
+  const isPlain = address.includes(':')
+    ? ipaddr.IPv6.isValid(address) && !address.includes('%') && !/(^|[.:])0\d+\./.test(address)
+    : ipaddr.IPv4.isValidFourPartDecimal(address)
+  if (!isPlain) return null
+  const parsed = ipaddr.parse(address)
+  const length = parsed.kind() === 'ipv4' ? 32 : 128
+  const bits = prefix === undefined ? length : Number(prefix)
+  if (bits > length) return null
+  if (parsed instanceof ipaddr.IPv6 && parsed.isIPv4MappedAddress() && bits >= 96) {
+    return [parsed.toIPv4Address(), bits - 96]
+  }
+  return [parsed, bits]
+}
+
+function networkVersion(text: string): ReferenceValue {
+  const kind = network(text)?.[0].kind()
+  return kind === undefined ? null : kind === 'ipv4' ? 4n : 6n
+}
+
+function netContains(networks: ReferenceValue, [address, bits]: Network): ReferenceValue {
+  const inOne = (value: ReferenceValue): ReferenceValue => {
+    if (value === null) return null
+    const [base, prefix] = network(string('net.contains', value)) ?? wrong('net.contains')
+    return base.kind() === address.kind() && prefix <= bits && address.match(base as never, prefix)
+  }
+  if (!isList(networks)) return inOne(string('net.contains', networks))
+  let isUnknown = false
+  for (const one of networks) {
+    const truth = inOne(one)
+    if (truth === true) return true
+    if (truth === null) isUnknown = true
+  }
+  return isUnknown ? null : false
+}
 
 /** Both ends inclusive; a step away from the end gives an empty list. */
 function range(from: ReferenceValue, to: ReferenceValue, step: ReferenceValue | undefined): ReferenceValue {

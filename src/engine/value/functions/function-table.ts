@@ -9,6 +9,7 @@ import { type CypherFunction, defineFunction, functionAliases } from './function
 import { graphFunctions } from './graph.ts'
 import { listFunctions } from './list.ts'
 import { mathFunctions } from './math.ts'
+import { netFunctions } from './net.ts'
 import { scalarFunctions } from './scalar.ts'
 import { stringFunctions } from './string.ts'
 import { temporalFunctions } from './temporal.ts'
@@ -21,6 +22,7 @@ const functions: readonly CypherFunction[] = [
   ...mathFunctions,
   ...elementFunctions,
   ...temporalFunctions,
+  ...netFunctions,
   ...graphFunctions,
 ]
 const functionsByName: ReadonlyMap<string, CypherFunction> = new Map([

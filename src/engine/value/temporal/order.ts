@@ -50,9 +50,27 @@ export function sameTemporal(a: AnyTemporal, b: AnyTemporal): boolean {
   return a.kind === b.kind && orderTemporals(a, b) === 0
 }
 
-/** Compares for `<`: null if the values have no order. Durations have none, because their length depends on the start. */
+/** Compares for `<`: null if the values have no order. */
 export function compareTemporals(a: AnyTemporal, b: AnyTemporal): number | null {
-  return a.kind !== b.kind || a instanceof DurationValue ? null : orderTemporals(a, b)
+  if (a.kind !== b.kind) return null
+  return a instanceof DurationValue ? compareDurations(a, b as DurationValue) : orderTemporals(a, b)
+}
+
+/**
+ * Compares two durations as the times that they end at from one start: null unless the result is the same for every start. A day has 24
+ * hours, as between values without a zone; a month has 28 to 31 days, and twelve months have 365 or 366.
+ */
+function compareDurations(a: DurationValue, b: DurationValue): number | null {
+  const months = a.months - b.months
+  const [years, rest] = [Math.trunc(months / 12), months % 12]
+  const [shortest, longest] = [daysOf(years, 365) + daysOf(rest, 28), daysOf(years, 366) + daysOf(rest, 31)]
+  const fixed = (BigInt(a.days) - BigInt(b.days)) * NANOS_PER_DAY + a.nanos - b.nanos
+  const [one, other] = [shortest, longest].map((days) => sign(days * NANOS_PER_DAY + fixed))
+  return one === other ? one! : null
+}
+
+function daysOf(count: number, days: number): bigint {
+  return BigInt(count) * BigInt(days)
 }
 
 type LocalInstant = { readonly day: number; readonly nanos: number }

@@ -44,7 +44,7 @@ const bodies: readonly (readonly [query: string, body: string])[] = [
   ['MATCH (a)-[r:T*1..3 {x: 1}]->(b) RETURN b', 'MATCH (v0)-[v2:`T` WHERE (v2.`x` = $p0)]->{1,3}(v1)'],
   [
     'MATCH (a) ((x)-[r:T]->(y:B) WHERE x.n < y.n){2,} (b) RETURN b',
-    'MATCH (v0) ((v6)-[v5:`T`]->(v7) WHERE ((v7:`B`) AND (v6.`n` < v7.`n`))){2,} (v1)',
+    'MATCH (v0) ((v6)-[v5:`T`]->(v7) WHERE ((v7:`B`) AND (CASE WHEN v6.`n` IS :: DURATION NOT NULL THEN 1 / $p0 = 1 ELSE v6.`n` < v7.`n` END))){2,} (v1)',
   ],
   [
     'MATCH SHORTEST 2 GROUPS (a)-[:T]->+(b) RETURN a',
