@@ -1,10 +1,11 @@
 // Trust scores in texts: `n.trust_score.validity` stands for a pattern, because a score is a node of its own.
-import type { Expression, PropertyAccess, Span } from '../../../grammar/ast.ts'
+import type { Expression, LabelExpression, PropertyAccess, Span } from '../../../grammar/ast.ts'
 import { suggestion } from '../../../grammar/suggest.ts'
 import { assert } from '../../kernel/assert.ts'
 import { TRUST_SCORE_LABEL, trustScoreNames } from '../../kernel/element-rules.ts'
 import type { BoundExpression } from './bound.ts'
 import type { ExpressionBinder } from './expression-binder.ts'
+import { plainNode, plainPath, plainStep } from './plain-patterns.ts'
 
 /** The name under which a node has its score. */
 const SCORES = 'trust_score'
@@ -21,38 +22,11 @@ export function isScoreVariable(name: string): boolean {
 /** Reads the trust score of a node: `[(n)-[:_HAS]->(s:_TrustScore) | s.name][0]`; null before the first pass. */
 export function scoreExpression(of: Expression, name: string, span: Span): Expression {
   assert(of.kind === 'variable', 'only a node has a trust score')
-  const element = (text: string | null) => (text === null ? null : { text, span })
-  const node = (text: string | null, label: string | null): PatternNode => ({
-    kind: 'node',
-    variable: element(text),
-    labels: label === null ? null : { kind: 'label', name: label, span },
-    properties: null,
-    where: null,
-    span,
-  })
+  const label: LabelExpression = { kind: 'label', name: TRUST_SCORE_LABEL, span }
+  const nodes = [plainNode(of.name, span), plainNode(VARIABLE, span, label)]
   const scores: Expression = {
     kind: 'pattern-comprehension',
-    pattern: {
-      kind: 'path',
-      variable: null,
-      shortest: null,
-      selector: null,
-      where: null,
-      nodes: [node(of.name, null), node(VARIABLE, TRUST_SCORE_LABEL)],
-      relationships: [
-        {
-          kind: 'relationship',
-          variable: null,
-          direction: 'right',
-          types: { kind: 'label', name: '_HAS', span },
-          range: null,
-          properties: null,
-          where: null,
-          span,
-        },
-      ],
-      span,
-    },
+    pattern: plainPath(nodes, [plainStep('_HAS', span)], span),
     where: null,
     projection: {
       kind: 'property',
@@ -64,8 +38,6 @@ export function scoreExpression(of: Expression, name: string, span: Span): Expre
   }
   return { kind: 'index', target: scores, index: { kind: 'integer', value: 0, span }, span }
 }
-
-type PatternNode = Extract<Expression, { kind: 'pattern-comprehension' }>['pattern']['nodes'][number]
 
 /**
  * The pattern that `n.trust_score.<name>` stands for, or `_final_score` of a service variable; null: the text reads something

@@ -7,11 +7,10 @@ import type {
   Expression,
   LabelExpression,
   MatchClause,
-  NodePattern,
-  PathPattern,
 } from '../../../grammar/ast.ts'
 import { walkTree } from '../../../grammar/walk.ts'
 import type { DefinitionBranch } from '../bind/definitions.ts'
+import { plainMatch, plainNode, plainPath } from '../bind/plain-patterns.ts'
 
 /** The alternatives of a definition in the form for planning. `needs`: of each; absent: all are always needed. */
 export function branchesOf(
@@ -52,10 +51,6 @@ function and(left: Expression, right: Expression): Expression {
   return { kind: 'binary', operator: 'AND', left, right, span: { start: left.span.start, end: right.span.end } }
 }
 
-function plainMatch(pattern: PathPattern): MatchClause {
-  return { kind: 'match', optional: false, mode: null, patterns: [pattern], where: null, span: pattern.span }
-}
-
 /** The clauses with a MATCH that introduces the end with its labels, before anything else names it. */
 function withEnd(clauses: readonly Clause[], end: DefinitionEnd): readonly Clause[] {
   const name = end.variable.text
@@ -66,7 +61,7 @@ function withEnd(clauses: readonly Clause[], end: DefinitionEnd): readonly Claus
     const changed = withLabels(clause, end)
     if (changed !== null) return clauses.with(at, changed)
   }
-  return clauses.toSpliced(at, 0, plainMatch(nodeAlone(end)))
+  return clauses.toSpliced(at, 0, endAlone(end))
 }
 
 /** The clause with the labels at the node that introduces the end; null if it does not introduce it. */
@@ -89,18 +84,8 @@ export function bothLabels(own: LabelExpression | null, head: LabelExpression | 
   return { kind: 'label-and', operands: [own, head], span: own.span }
 }
 
-function nodeAlone({ variable, labels, span }: DefinitionEnd): PathPattern {
-  const node: NodePattern = { kind: 'node', variable, labels, properties: null, where: null, span }
-  return {
-    kind: 'path',
-    variable: null,
-    shortest: null,
-    selector: null,
-    nodes: [node],
-    relationships: [],
-    where: null,
-    span,
-  }
+function endAlone({ variable, labels, span }: DefinitionEnd): MatchClause {
+  return plainMatch(plainPath([{ ...plainNode(null, span, labels), variable }], [], span))
 }
 
 function mentions(clause: Clause, name: string): boolean {

@@ -12,12 +12,12 @@ import type {
   PathPattern,
   QuantifiedPath,
   RelationshipPattern,
-  Span,
   WithClause,
 } from '../../../grammar/ast.ts'
 import { walkTree } from '../../../grammar/walk.ts'
 import type { DefinitionBranch } from '../bind/definitions.ts'
 import { typeAlternatives } from '../bind/pattern-predicate.ts'
+import { plainMatch, plainNode, plainPath, plainStep } from '../bind/plain-patterns.ts'
 import { bothLabels } from './branches.ts'
 
 /** One repetition of a walk, from the node of the recursive step to the end that moves. */
@@ -63,20 +63,8 @@ export function closureWithoutRecursion(
   const { span } = name
   const between = 'node between the pairs'
   const further = branches.map((branch): DefinitionBranch => {
-    const node = (text: string): NodePattern => unlabelled(text, span)
-    const types: LabelExpression = { kind: 'label', name: name.text, span }
-    const step: RelationshipPattern = {
-      kind: 'relationship',
-      variable: null,
-      direction: 'right',
-      types,
-      range: null,
-      properties: null,
-      where: null,
-      span,
-    }
-    const path = plainPath({ nodes: [node(branch.source), node(between)], relationships: [step] }, span)
-    const pair: MatchClause = { kind: 'match', optional: false, mode: null, patterns: [path], where: null, span }
+    const nodes = [plainNode(branch.source, span), plainNode(between, span)]
+    const pair = plainMatch(plainPath(nodes, [plainStep(name.text, span)], span))
     return { ...branch, clauses: [pair, ...branch.clauses.map((clause) => renamed(clause, branch.source, between))] }
   })
   return withoutLinearRecursion({ name }, [...branches, ...further], isDerived)
@@ -300,8 +288,6 @@ function continued(base: DefinitionBranch, { moving, nodes, relationships }: Wal
   const end = base[moving]
   const name = freshName(`${end} of the walk`, base)
   const span = relationships[0]!.span
-  const node = (text: string): NodePattern => unlabelled(text, span)
-  const path = (parts: Pick<PathPattern, 'nodes' | 'relationships'>): PathPattern => plainPath(parts, span)
   // The labels of the end that moves are tested only at the last node if the next hop tests narrower ones at the others. The last
   // node may be that of the base.
   const moved = nodes.at(-1)!.labels
@@ -314,32 +300,21 @@ function continued(base: DefinitionBranch, { moving, nodes, relationships }: Wal
   }))
   const repeated: QuantifiedPath = {
     kind: 'quantified-path',
-    pattern: path({ nodes: unnamed, relationships }),
+    pattern: plainPath(unnamed, relationships, span),
     where: null,
     range: { min: 0, max: null, form: 'quantifier', span },
     isIndependent: true,
     span,
   }
-  const walk = path({
-    nodes: [node(end), { ...node(name), labels: isTestedLater ? moved : null }],
-    relationships: [repeated],
-  })
+  const ofWalk = [plainNode(end, span), plainNode(name, span, isTestedLater ? moved : null)]
+  const walk = plainPath(ofWalk, [repeated], span)
   const last = base.clauses.at(-1)
   const ends = { source: base.source, target: base.target, needs: base.needs, [moving]: name }
   if (last?.kind === 'match' && mayShareMatch(last)) {
     const clauses = base.clauses.with(-1, { ...last, patterns: [...last.patterns, walk] })
     return { ...ends, clauses }
   }
-  const clause: MatchClause = { kind: 'match', optional: false, mode: null, patterns: [walk], where: null, span }
-  return { ...ends, clauses: [...base.clauses, clause] }
-}
-
-function unlabelled(text: string, span: Span): NodePattern {
-  return { kind: 'node', variable: { text, span }, labels: null, properties: null, where: null, span }
-}
-
-function plainPath(parts: Pick<PathPattern, 'nodes' | 'relationships'>, span: Span): PathPattern {
-  return { kind: 'path', variable: null, shortest: null, selector: null, where: null, span, ...parts }
+  return { ...ends, clauses: [...base.clauses, plainMatch(walk)] }
 }
 
 /** Whether the walk can be part of the MATCH, so that its plan can begin with the walk. */

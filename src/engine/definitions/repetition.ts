@@ -9,7 +9,6 @@ import type {
   LabelName,
   MatchClause,
   Name,
-  NodePattern,
   PathPattern,
   QuantifiedPath,
   Query,
@@ -19,6 +18,7 @@ import type {
 import type { Diagnostic } from '../../../grammar/diagnostic.ts'
 import { walkTree } from '../../../grammar/walk.ts'
 import { labelNames } from '../bind/bind-labels.ts'
+import { plainMatch, plainNode, plainPath, plainStep } from '../bind/plain-patterns.ts'
 
 /** Which end must be given for an alternative to be needed; null: it is always needed. */
 type NeededEnd = 'source' | 'target' | null
@@ -114,9 +114,10 @@ export class Repetitions {
     }
     if (step.kind === 'relationship') {
       const { name } = step.types as LabelName
-      return { ...step, types: label(this.repeated(name, bounds, step), step.types!.span), range: null }
+      const { types } = plainStep(this.repeated(name, bounds, step), step.types!.span)
+      return { ...step, types, range: null }
     }
-    return relationship(this.repeated(this.once(step), bounds, step), step.span)
+    return plainStep(this.repeated(this.once(step), bounds, step), step.span)
   }
 
   /** The definition of one repetition of a pattern. */
@@ -136,7 +137,7 @@ export class Repetitions {
       const same = sameValue(source, target)
       where = where === null ? same : { kind: 'binary', operator: 'AND', left: same, right: where, span }
     }
-    const match = matchOf({ ...pattern, nodes: nodes.with(last, { ...nodes[last]!, variable: target }) }, where)
+    const match = plainMatch({ ...pattern, nodes: nodes.with(last, { ...nodes[last]!, variable: target }) }, where)
     this.add(name, step, { source, target }, [[match, null]])
     return name
   }
@@ -158,7 +159,7 @@ export class Repetitions {
     const walk = (...names: string[]): MatchClause => walkOver(names, span)
     const next = { min: Math.max(min - 1, 0), max: max === null ? null : max - 1 }
     const alternatives: (readonly [MatchClause, NeededEnd])[] = []
-    if (min === 0) alternatives.push([matchOf(sameNode(span), null), null])
+    if (min === 0) alternatives.push([plainMatch(sameNode(span)), null])
     if (max === null && min === 0) alternatives.push([walk(this.repeated(one, { min: 1, max }, step)), null])
     else if (max === null && min === 1) {
       // From each end the recursion follows that end, so one goal collects the whole walk.
@@ -221,60 +222,19 @@ function sameValue({ text, span }: Name, { text: other }: Name): Expression {
   return { kind: 'comparison', first: { kind: 'variable', name: text, span }, rest, span }
 }
 
-function label(name: string, span: Span): LabelName {
-  return { kind: 'label', name, span }
-}
-
-function relationship(type: string, span: Span): RelationshipPattern {
-  const types = label(type, span)
-  return {
-    kind: 'relationship',
-    variable: null,
-    direction: 'right',
-    types,
-    range: null,
-    properties: null,
-    where: null,
-    span,
-  }
-}
-
-function nodeNamed(text: string, span: Span): NodePattern {
-  return { kind: 'node', variable: nameOf(text, span), labels: null, properties: null, where: null, span }
-}
-
-function pathOf(nodes: readonly NodePattern[], relationships: PathPattern['relationships'], span: Span): PathPattern {
-  return { kind: 'path', variable: null, shortest: null, selector: null, nodes, relationships, where: null, span }
-}
-
-function matchOf(pattern: PathPattern, where: MatchClause['where']): MatchClause {
-  return { kind: 'match', optional: false, mode: null, patterns: [pattern], where, span: pattern.span }
-}
-
 /** The two ends with these steps between them. */
 function walkOver(types: readonly string[], span: Span): MatchClause {
   const names = [SOURCE, ...types.slice(1).map((_, at) => `node ${at + 1} of the walk`), TARGET]
-  return matchOf(
-    pathOf(
-      names.map((name) => nodeNamed(name, span)),
-      types.map((type) => relationship(type, span)),
-      span,
-    ),
-    null,
-  )
+  const nodes = names.map((name) => plainNode(name, span))
+  const steps = types.map((type) => plainStep(type, span))
+  return plainMatch(plainPath(nodes, steps, span))
 }
 
 /** `(source)(()-->()){0,0}(target)`: both ends are one node. */
 function sameNode(span: Span): PathPattern {
   const range: HopRange = { min: 0, max: 0, form: 'quantifier', span }
-  const any: NodePattern = { kind: 'node', variable: null, labels: null, properties: null, where: null, span }
-  const step: RelationshipPattern = { ...relationship('', span), types: null }
-  const repeated: QuantifiedPath = {
-    kind: 'quantified-path',
-    pattern: pathOf([any, any], [step], span),
-    where: null,
-    range,
-    span,
-  }
-  return pathOf([nodeNamed(SOURCE, span), nodeNamed(TARGET, span)], [repeated], span)
+  const any = plainNode(null, span)
+  const pattern = plainPath([any, any], [plainStep(null, span)], span)
+  const repeated: QuantifiedPath = { kind: 'quantified-path', pattern, where: null, range, span }
+  return plainPath([plainNode(SOURCE, span), plainNode(TARGET, span)], [repeated], span)
 }
