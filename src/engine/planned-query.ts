@@ -7,6 +7,7 @@ import { Budget, type BudgetLimits } from './budget.ts'
 import { ExecutionError } from './errors.ts'
 import { compilePlan, type PlanCompilerDeps } from './exec/compile-plan.ts'
 import type { DerivedPairs, ExecutionContext } from './exec/execution-context.ts'
+import type { KnownGoals } from './exec/known-goals.ts'
 import type { PhysicalOperator } from './exec/physical-operator.ts'
 import type { Profiler } from './exec/profiler.ts'
 import type { OptimizerContext } from './optimize/demand.ts'
@@ -62,6 +63,8 @@ export interface QueryContext {
   readonly rowsMax?: number
   /** Collects the plans that are run. Absent or null: they are not observed. */
   readonly plans?: PlanUses | null
+  /** The pairs of definitions that the runs of the context share. Absent: each run derives its own. */
+  readonly knownGoals?: KnownGoals
 }
 
 /** A compiled plan with the state of its run. Only one run at a time. */

@@ -91,7 +91,6 @@ interface PreparedQueryOptions {
 export class PreparedQuery {
   private readonly planned: PlannedQuery
   private readonly program: DefinitionProgram | null
-  private readonly tables = new WeakMap<QueryContext, DefinitionTables>()
   private readonly accessQuery: AccessQuery
   private readonly bound: BoundAccessQuery
   /** Made when the query first runs on a graph in a database server. */
@@ -118,18 +117,7 @@ export class PreparedQuery {
 
   /** An execution with tables for the definitions of the query, if it needs any. */
   private prepare(context: QueryContext): Execution {
-    return this.planned.prepare(context, this.tablesFor(context))
-  }
-
-  /** The questions of a batch have one context, and use the same tables if these depend on the graphs alone. */
-  private tablesFor(context: QueryContext): DefinitionTables | null {
-    const { program, tables } = this
-    if (program === null || !program.readsNoParameter) return program?.open(context) ?? null
-    const known = tables.get(context)
-    if (known?.isReusable === true) return known
-    const opened = program.open(context)
-    tables.set(context, opened)
-    return opened
+    return this.planned.prepare(context, this.program?.open(context) ?? null)
   }
 
   /** Whether there is a row. False if a fixed node does not exist. */

@@ -1,6 +1,6 @@
 // The look of a request or a batch at the graphs of a project. Snapshots are opened on first use and closed together. Reports are
 // sent when the look has ended, because it may be run again in a lane, or after data was fetched.
-import { Budget, type BudgetLimits, PlanUses, type QueryContext } from '../engine/conditions.ts'
+import { Budget, type BudgetLimits, KnownGoals, PlanUses, type QueryContext } from '../engine/conditions.ts'
 import { ExecutionError } from '../engine/errors.ts'
 import { readGraphsNow, type Views } from '../engine/read-graph.ts'
 import type { LookResult, Snapshot } from '../engine/store.ts'
@@ -43,6 +43,8 @@ export class ReadSession implements QueryContext {
   readonly graphs: ProjectGraphs
   readonly limits: BudgetLimits
   readonly budget = new Budget()
+  /** All policies and all requests of a batch read the same snapshots. */
+  readonly knownGoals = new KnownGoals()
   parameters: BoundParameters = noParameters
   /** The error that exhausted the budget; null while it lasts. */
   exhausted: ExecutionError | null = null

@@ -1,8 +1,11 @@
 // Compares conditions over random models with the reference interpreter: every check, and every search from both ends.
-import { compileCondition, type PolicyCondition, type QueryContext } from '../../src/engine/conditions.ts'
+
+import type { Definitions } from '../../src/engine/bind/definitions.ts'
+import { compileCondition, KnownGoals, type PolicyCondition, type QueryContext } from '../../src/engine/conditions.ts'
 import type { DecisionTrace, ExplainedDerivation } from '../../src/engine/decision-trace.ts'
 import { compileModel } from '../../src/engine/definitions/model.ts'
 import { ExecutionError } from '../../src/engine/errors.ts'
+import type { Snapshot } from '../../src/engine/store.ts'
 import { randomGraph } from '../generate/graph.ts'
 import { type GeneratedModel, randomDerivedCondition, randomModel } from '../generate/model.ts'
 import { Random } from '../generate/random.ts'
@@ -71,6 +74,34 @@ function compareModel(
     findings.skipped += 1
     return
   }
+  // The conditions of every other model are one batch: they share what they derive, also after limits have ended some of them.
+  const session = { snapshot: stored.environment.snapshot(), knownGoals: random.odds(0.5) ? new KnownGoals() : null }
+  try {
+    compareConditions({ random, graph, whole, model, definitions: compiled.value, parameters, session, seed }, findings)
+  } finally {
+    session.snapshot.close()
+  }
+}
+
+interface Session {
+  readonly snapshot: Snapshot
+  readonly knownGoals: KnownGoals | null
+}
+
+interface ModelComparison {
+  readonly random: Random
+  readonly graph: ReferenceGraph
+  /** The graph with the derived pairs. */
+  readonly whole: ReferenceGraph
+  readonly model: GeneratedModel
+  readonly definitions: Definitions
+  readonly parameters: ReadonlyMap<string, ReferenceValue>
+  readonly session: Session
+  readonly seed: number
+}
+
+function compareConditions(comparison: ModelComparison, findings: DefinitionFindings): void {
+  const { random, graph, whole, model, definitions, parameters, seed } = comparison
   for (let turn = 0; turn < CONDITIONS_PER_MODEL; turn++) {
     const text = randomDerivedCondition(random, model)
     const subjectType = /\(subject:(\w+)/.exec(text)![1]!
@@ -86,12 +117,9 @@ function compareModel(
       continue
     }
     for (const rules of ['on', 'off'] as const) {
-      const condition = compileCondition(
-        { text, dialect: 'open', subjectType, resourceType, definitions: compiled.value },
-        { rules },
-      )
+      const condition = compileCondition({ text, dialect: 'open', subjectType, resourceType, definitions }, { rules })
       if (!condition.ok) throw new Error(`seed ${seed}: ${condition.error[0]!.message}\n${text}\n${model.text}`)
-      const found = engineAnswers(condition.value, whole, stored, subjectType, resourceType, parameters)
+      const found = engineAnswers(condition.value, comparison, subjectType, resourceType)
       const at = expected.findIndex((line, index) => line !== found[index])
       findings.answers += expected.length
       if (at < 0 && expected.length === found.length) continue
@@ -159,19 +187,20 @@ function answersOf(
 
 function engineAnswers(
   condition: PolicyCondition,
-  graph: ReferenceGraph,
-  { environment }: StoredGraph,
+  { random, whole, session: { snapshot, knownGoals }, parameters }: ModelComparison,
   subjectType: string,
   resourceType: string,
-  parameters: ReadonlyMap<string, ReferenceValue>,
 ): readonly string[] {
-  const [subjects, resources] = [ids(graph, subjectType), ids(graph, resourceType)]
-  const snapshot = environment.snapshot()
+  const [subjects, resources] = [ids(whole, subjectType), ids(whole, resourceType)]
   try {
     const asking: QueryContext = {
       snapshot,
       parameters: engineParameters(parameters),
       limits: { stepsMax: 20_000_000, timeMs: 60_000 },
+      ...(knownGoals === null ? {} : { knownGoals }),
+    }
+    if (knownGoals !== null && resources.length > 0) {
+      for (const s of subjects) interrupt(condition, { ...asking, limits: limitsOf(random) }, s, random.pick(resources))
     }
     return [
       ...subjects.flatMap((s, at) =>
@@ -179,7 +208,7 @@ function engineAnswers(
           const granted = condition.check(asking, s, r)
           // An explanation is planned without some rules; those of one subject are enough.
           const why = at === 0 ? condition.trace(asking, s, r) : null
-          const fault = why === null ? null : explanationFault(why, granted, graph)
+          const fault = why === null ? null : explanationFault(why, granted, whole)
           return `check ${s} ${r}: ${granted}${fault === null ? '' : `, but ${fault}`}`
         }),
       ),
@@ -189,7 +218,16 @@ function engineAnswers(
   } catch (fault) {
     if (fault instanceof ExecutionError) return [`${fault.code}: ${fault.message}`]
     return [`it crashed: ${(fault as Error).stack}`]
-  } finally {
-    snapshot.close()
+  }
+}
+
+const limitsOf = (random: Random): QueryContext['limits'] => ({ stepsMax: random.between(0, 60), timeMs: 60_000 })
+
+/** A check that a limit may end. */
+function interrupt(condition: PolicyCondition, asking: QueryContext, subject: string, resource: string): void {
+  try {
+    condition.check(asking, subject, resource)
+  } catch (fault) {
+    if (!(fault instanceof ExecutionError) || fault.code !== 'budget') throw fault
   }
 }

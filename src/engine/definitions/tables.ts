@@ -7,7 +7,8 @@ import type { BoundClause, BoundDerived, Slot, TabledBranch, TabledDefinition } 
 import { slotsDeclaredBy } from '../bind/expression-tree.ts'
 import type { BudgetLimits } from '../budget.ts'
 import type { DerivedPairs, ExecutionContext } from '../exec/execution-context.ts'
-import { OrderedNodeSet } from '../exec/node-set.ts'
+import { Fixpoint, Goal, type GoalForm, type GoalIndex, KnownGoals } from '../exec/known-goals.ts'
+import type { OrderedNodeSet } from '../exec/node-set.ts'
 import { Profiler } from '../exec/profiler.ts'
 import type { Plan } from '../plan/operators.ts'
 import {
@@ -18,9 +19,6 @@ import {
   type QueryContext,
 } from '../planned-query.ts'
 import type { NodeId, Snapshot } from '../store.ts'
-
-/** The given ends of a goal: both, the source or the target. */
-type GoalForm = 'pair' | 'out' | 'in'
 
 /** A step over a definition of the same component, in one alternative. */
 interface Occurrence {
@@ -96,31 +94,46 @@ function withoutStep(clauses: readonly BoundClause[], { clause, step }: Occurren
 }
 
 interface ProgramDefinition {
-  readonly name: string
-  readonly component: number
+  readonly tabled: TabledDefinition
   readonly branches: readonly ProgramBranch[]
+  /** The parameters that its alternatives read, and those of the definitions that it uses with a table. */
+  readonly parameters: readonly string[]
 }
 
 /** The plans of the definitions that one query uses with a table. */
 export class DefinitionProgram {
   private readonly definitions: ReadonlyMap<string, ProgramDefinition>
-  /** Whether the pairs depend on the graphs alone, so that tables may serve several executions. */
-  readonly readsNoParameter: boolean
 
   constructor(tabled: readonly TabledDefinition[], options: EngineOptions, basis: PlanBasis) {
-    this.readsNoParameter = tabled.every(({ branches }) => branches.every(({ parameters }) => parameters.length === 0))
+    const byName = new Map(tabled.map((one) => [one.name, one]))
     this.definitions = new Map(
-      tabled.map(({ name, component, branches }) => [
-        name,
-        { name, component, branches: branches.map((branch) => new ProgramBranch(branch, options, basis)) },
-      ]),
+      tabled.map((one) => {
+        const branches = one.branches.map((branch) => new ProgramBranch(branch, options, basis))
+        return [one.name, { tabled: one, branches, parameters: parametersOf(one, byName) }]
+      }),
     )
   }
 
-  /** Empty tables for one execution. `derivations`: collects how each pair was first found; null: that is not needed. */
+  /**
+   * Tables for one execution, which use what other executions of the context have completed. `derivations`: collects how each pair was
+   * first found, so it needs tables of its own; null: that is not needed.
+   */
   open(context: QueryContext, derivations: Derivations | null = null): DefinitionTables {
     return new DefinitionTables(this.definitions, context, derivations)
   }
+}
+
+function parametersOf(definition: TabledDefinition, byName: ReadonlyMap<string, TabledDefinition>): readonly string[] {
+  const reached = new Set([definition])
+  // A set can grow while it is read.
+  for (const { branches } of reached) {
+    for (const name of branches.flatMap(({ uses }) => uses)) {
+      const used = byName.get(name)
+      if (used !== undefined) reached.add(used)
+    }
+  }
+  const all = [...reached].flatMap(({ branches }) => branches.flatMap(({ parameters }) => parameters))
+  return [...new Set(all)].sort()
 }
 
 /** A pair of a definition. */
@@ -168,41 +181,51 @@ interface ProfiledAlternative {
   readonly run: ExecutionContext
 }
 
-/** The question for the pairs of a definition with the given ends, and the answers that are known. 0: the end is not given. */
-class Goal {
+/** A definition on one graph, in one execution. */
+interface DefinitionOnGraph {
   readonly definition: ProgramDefinition
-  readonly form: GoalForm
-  readonly source: NodeId
-  readonly target: NodeId
-  /** Whether the given pair is one. */
-  holds = false
-  readonly answers = new OrderedNodeSet()
+  readonly snapshot: Snapshot
+  readonly component: ComponentOnGraph
+  readonly goals: GoalIndex
+}
+
+/** The definitions that use each other, on one graph, in one execution. */
+class ComponentOnGraph {
+  readonly number: number
+  /** What is still to run. */
+  readonly runs: GoalRun[] = []
+  /** That of the goals that are added until nothing is left to run. */
+  fixpoint = new Fixpoint()
+
+  constructor(number: number) {
+    this.number = number
+  }
+}
+
+/** A goal of this execution. */
+class OwnGoal extends Goal {
+  readonly of: DefinitionOnGraph
+  readonly tables: DefinitionTables
   /** The goals that have read the answers, with the steps at which they resume, or the alternatives that begin again. */
-  readonly readers = new Map<Goal, (Occurrence | ProgramBranch)[]>()
+  readonly readers = new Map<OwnGoal, (Occurrence | ProgramBranch)[]>()
   /** The alternatives that are to run from the beginning. */
   readonly waiting = new Set<ProgramBranch>()
-  readonly snapshot: Snapshot
 
-  constructor(definition: ProgramDefinition, form: GoalForm, source: NodeId, target: NodeId, snapshot: Snapshot) {
-    this.definition = definition
-    this.form = form
-    this.source = source
-    this.target = target
-    this.snapshot = snapshot
+  constructor(of: DefinitionOnGraph, tables: DefinitionTables, form: GoalForm, source: NodeId, target: NodeId) {
+    super(form, source, target, of.component.fixpoint)
+    this.of = of
+    this.tables = tables
   }
 }
 
 /** A run of an alternative for a goal: from the beginning, or from a pair of an occurrence. */
 interface GoalRun {
-  readonly goal: Goal
+  readonly goal: OwnGoal
   readonly branch: ProgramBranch
   readonly occurrence: Occurrence | null
   readonly source: NodeId
   readonly target: NodeId
 }
-
-/** Goals and answers up to which tables serve a further execution: some megabytes. */
-const REUSED_ENTRIES_MAX = 50_000
 
 /** Estimated bytes of a derivation, without its frame. */
 const DERIVATION_BYTES = 200
@@ -216,36 +239,27 @@ const GOAL_BYTES = 400
 export class DefinitionTables implements DerivedPairs {
   private readonly definitions: ReadonlyMap<string, ProgramDefinition>
   private readonly limits: BudgetLimits
-  /** By snapshot, definition, form and the given end; the pairs by source and then by target. */
-  private readonly goals = new Map<Snapshot, Map<ProgramDefinition, GoalIndex>>()
-  /** By component: what is still to run. */
-  private readonly tasks = new Map<number, GoalRun[]>()
+  private readonly known: KnownGoals
+  private readonly onGraphs = new Map<Snapshot, Map<string, DefinitionOnGraph>>()
   /** Null: not collected. */
   readonly derivations: Derivations | null
-  private isInterrupted = false
-  /** Goals and answers. */
-  private entries = 0
   /** The run in progress. */
   private current: GoalRun | null = null
 
   constructor(
     definitions: ReadonlyMap<string, ProgramDefinition>,
-    { limits }: QueryContext,
+    { limits, knownGoals }: QueryContext,
     derivations: Derivations | null,
   ) {
     this.definitions = definitions
     this.limits = limits
     this.derivations = derivations
-  }
-
-  /** Whether a further execution on the same graphs may use the tables: none was interrupted, and they are not large. */
-  get isReusable(): boolean {
-    return !this.isInterrupted && this.current === null && this.entries <= REUSED_ENTRIES_MAX
+    this.known = (derivations === null ? knownGoals : null) ?? new KnownGoals()
+    this.known.begin()
   }
 
   holds(step: BoundDerived, run: ExecutionContext, graph: number, source: NodeId, target: NodeId): boolean {
-    const goal = this.answered(step, run, graph, 'pair', source, target)
-    return goal.holds
+    return this.answered(step, run, graph, 'pair', source, target).holds
   }
 
   nodes(
@@ -256,10 +270,10 @@ export class DefinitionTables implements DerivedPairs {
     node: NodeId,
   ): OrderedNodeSet {
     const isOut = direction === 'out'
-    const goal = this.answered(step, run, graph, direction, isOut ? node : 0, isOut ? 0 : node)
-    return goal.answers
+    return this.answered(step, run, graph, direction, isOut ? node : 0, isOut ? 0 : node).answers
   }
 
+  /** A goal with its answers: all of them, or those known so far if a goal of its component reads it, which is resumed with later ones. */
   private answered(
     step: BoundDerived,
     run: ExecutionContext,
@@ -268,21 +282,15 @@ export class DefinitionTables implements DerivedPairs {
     source: NodeId,
     target: NodeId,
   ): Goal {
-    try {
-      const goal = this.goal(step, run, graph, form, source, target)
-      if (!goal.holds) this.answer(goal, step, run)
-      return goal
-    } catch (error) {
-      // A goal may have lost the run that a limit has ended.
-      this.isInterrupted = true
-      throw error
-    }
+    const goal = this.goal(step, run, graph, form, source, target)
+    if (!goal.isAnswered) this.answer(goal as OwnGoal, step, run)
+    return goal
   }
 
   /** Makes the goal complete; or, if a goal of its component reads it, registers that goal for later answers. */
-  private answer(goal: Goal, step: BoundDerived, run: ExecutionContext): void {
+  private answer(goal: OwnGoal, step: BoundDerived, run: ExecutionContext): void {
     const { current } = this
-    if (current !== null && current.goal.definition.component === goal.definition.component) {
+    if (current !== null && current.goal.of.component === goal.of.component) {
       const at = current.branch.occurrences.get(step) ?? current.branch
       const places = goal.readers.get(current.goal)
       if (places === undefined) goal.readers.set(current.goal, [at])
@@ -292,6 +300,7 @@ export class DefinitionTables implements DerivedPairs {
     this.complete(goal, run)
   }
 
+  /** The goal with these ends: a new one if it is neither of this execution nor answered. */
   private goal(
     { name }: BoundDerived,
     run: ExecutionContext,
@@ -301,53 +310,54 @@ export class DefinitionTables implements DerivedPairs {
     target: NodeId,
   ): Goal {
     const snapshot = run.graphs[graph]!
-    const definition = this.definitions.get(name)
-    assert(definition !== undefined, `${name} has a table`)
-    const index = this.indexOf(snapshot, definition)
-    let goal = index.get(form, source, target)
-    if (goal === undefined) {
-      goal = new Goal(definition, form, source, target, snapshot)
-      index.add(goal)
-      this.entries += 1
-      run.budget.retainRow()
-      run.budget.retainBytes(GOAL_BYTES)
-      this.begin(goal)
-    }
+    const of = this.onGraphs.get(snapshot)?.get(name) ?? this.addOnGraph(name, run, snapshot)
+    const known = of.goals.get(form, source, target)
+    if (known !== undefined && (known.isAnswered || (known as OwnGoal).tables === this)) return known
+    const goal = new OwnGoal(of, this, form, source, target)
+    of.goals.set(goal)
+    this.known.count()
+    run.budget.retainRow()
+    run.budget.retainBytes(GOAL_BYTES)
+    this.begin(goal)
     return goal
   }
 
+  private addOnGraph(name: string, { parameters, budget }: ExecutionContext, snapshot: Snapshot): DefinitionOnGraph {
+    const definition = this.definitions.get(name)
+    assert(definition !== undefined, `${name} has a table`)
+    const { tabled, parameters: names } = definition
+    const values = names.map((one) => parameters.get(one))
+    const goals = this.known.goalsOf(snapshot, tabled, values, budget)
+    const ofGraph = entryOf(this.onGraphs, snapshot, () => new Map<string, DefinitionOnGraph>())
+    const same = [...ofGraph.values()].find(({ component }) => component.number === tabled.component)
+    const added = { definition, snapshot, component: same?.component ?? new ComponentOnGraph(tabled.component), goals }
+    ofGraph.set(name, added)
+    return added
+  }
+
   /** Has all alternatives of the goal run from the beginning. The first one runs first: the list is read from its end. */
-  private begin(goal: Goal): void {
+  private begin(goal: OwnGoal): void {
     const other = goal.form === 'in' ? 'source' : 'target'
-    for (const branch of goal.definition.branches.toReversed()) {
+    for (const branch of goal.of.definition.branches.toReversed()) {
       if (branch.bound.needs !== other) this.beginBranch(goal, branch)
     }
   }
 
-  private beginBranch(goal: Goal, branch: ProgramBranch): void {
+  private beginBranch(goal: OwnGoal, branch: ProgramBranch): void {
     if (goal.waiting.has(branch)) return
     goal.waiting.add(branch)
-    this.tasksOf(goal.definition.component).push({ goal, branch, occurrence: null, source: 0, target: 0 })
+    goal.of.component.runs.push({ goal, branch, occurrence: null, source: 0, target: 0 })
   }
 
-  private indexOf(snapshot: Snapshot, definition: ProgramDefinition): GoalIndex {
-    const ofSnapshot = entryOf(this.goals, snapshot, () => new Map<ProgramDefinition, GoalIndex>())
-    return entryOf(ofSnapshot, definition, () => new GoalIndex())
-  }
-
-  private tasksOf(component: number): GoalRun[] {
-    return entryOf(this.tasks, component, () => [])
-  }
-
-  private complete(goal: Goal, run: ExecutionContext): void {
-    const list = this.tasksOf(goal.definition.component)
-    if (list.length === 0) return
+  private complete(goal: OwnGoal, run: ExecutionContext): void {
+    const { component } = goal.of
+    const { runs } = component
     const outer = this.current
     // The plans are shared with other executions, which may have run since.
     const prepared = new Map<PlannedQuery, PlannedExecution>()
     try {
-      while (list.length > 0 && !goal.holds) {
-        const task = list.pop()!
+      while (runs.length > 0 && !goal.holds) {
+        const task = runs.pop()!
         if (task.occurrence === null) task.goal.waiting.delete(task.branch)
         if (task.goal.holds) continue
         this.current = task
@@ -356,6 +366,10 @@ export class DefinitionTables implements DerivedPairs {
     } finally {
       this.current = outer
     }
+    // A pair that holds may leave runs, which the next goal of the component needs.
+    if (runs.length > 0) return
+    component.fixpoint.isComplete = true
+    component.fixpoint = new Fixpoint()
   }
 
   private perform(task: GoalRun, prepared: Map<PlannedQuery, PlannedExecution>, outer: ExecutionContext): void {
@@ -365,9 +379,10 @@ export class DefinitionTables implements DerivedPairs {
     const planned = branch.plan(form, occurrence)
     let execution = prepared.get(planned)
     if (execution === undefined) {
-      execution = planned.prepare(this.contextFor(goal.snapshot, outer), this)
+      execution = planned.prepare(this.contextFor(goal.of.snapshot, outer), this)
+      execution.run.clock.start(outer.clock.ms)
       prepared.set(planned, execution)
-    } else execution.run.graphs[0] = goal.snapshot
+    }
     const { root, run } = execution
     const { frame } = run
     run.budget.chargeSteps(2)
@@ -388,7 +403,7 @@ export class DefinitionTables implements DerivedPairs {
       }
       const node = frame[found] as NodeId
       if (!goal.answers.add(node, run.budget)) continue
-      this.entries += 1
+      this.known.count()
       run.budget.retainRow()
       const [from, to] = form === 'in' ? [node, goal.target] : [goal.source, node]
       this.record(task, execution, from, to)
@@ -404,14 +419,14 @@ export class DefinitionTables implements DerivedPairs {
     const { derivations } = this
     if (derivations === null) return
     const { goal, branch, occurrence } = task
-    const { name, branches } = goal.definition
+    const { tabled, branches } = goal.of.definition
     run.budget.chargeSteps(1 + (run.frame.length >> 3))
     run.budget.retainBytes(DERIVATION_BYTES + 8 * run.frame.length)
     derivations.add({
-      name,
+      name: tabled.name,
       source,
       target,
-      snapshot: goal.snapshot,
+      snapshot: goal.of.snapshot,
       alternative: branches.indexOf(branch) + 1,
       plan,
       frame: [...run.frame],
@@ -444,14 +459,12 @@ export class DefinitionTables implements DerivedPairs {
   }
 
   /** Resumes each goal that has read the answers with a new one. */
-  private tell({ readers, definition }: Goal, source: NodeId, target: NodeId): void {
-    if (readers.size === 0) return
-    const list = this.tasksOf(definition.component)
+  private tell({ readers, of }: OwnGoal, source: NodeId, target: NodeId): void {
     for (const [goal, places] of readers) {
       if (goal.holds) continue
       for (const place of places) {
         if (place instanceof ProgramBranch) this.beginBranch(goal, place)
-        else list.push({ goal, branch: place.branch, occurrence: place, source, target })
+        else of.component.runs.push({ goal, branch: place.branch, occurrence: place, source, target })
       }
     }
   }
@@ -464,27 +477,4 @@ function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
     map.set(key, value)
   }
   return value
-}
-
-/** The goals of one definition on one graph. */
-class GoalIndex {
-  private readonly out = new Map<NodeId, Goal>()
-  private readonly in = new Map<NodeId, Goal>()
-  private readonly pairs = new Map<NodeId, Map<NodeId, Goal>>()
-
-  get(form: GoalForm, source: NodeId, target: NodeId): Goal | undefined {
-    if (form === 'pair') return this.pairs.get(source)?.get(target)
-    return form === 'out' ? this.out.get(source) : this.in.get(target)
-  }
-
-  add(goal: Goal): void {
-    const { form, source, target } = goal
-    if (form === 'out') this.out.set(source, goal)
-    else if (form === 'in') this.in.set(target, goal)
-    else {
-      const ofSource = this.pairs.get(source)
-      if (ofSource === undefined) this.pairs.set(source, new Map([[target, goal]]))
-      else ofSource.set(target, goal)
-    }
-  }
 }

@@ -119,3 +119,36 @@ describe('a denial that a property of a resolver may have caused', () => {
     expect(await granted(`${OWNS} WHERE resource.flag = false`, '3.0-kbac')).toEqual(['absent'])
   })
 })
+
+describe('a property of a resolver, in a definition', () => {
+  beforeAll(async () => {
+    const model = await service.configure('POST', 'models', {
+      project_id: service.projectId,
+      name: 'model',
+      model: `DEFINE (p:Person)-[:flagged]->(c:Car) AS { MATCH (p)-[:OWNS]->(c) WHERE c.flag = true }
+DEFINE (p:Person)-[:tabled]->(c:Car) AS {
+  MATCH (p)-[:OWNS]->(c) WHERE c.flag = true
+  UNION MATCH (p)-[:tabled]->(x:Car), (p)-[:tabled]->(y:Car), (x)-[:NEXT]->(c)<-[:NEXT]-(y)
+}`,
+    })
+    expect(model.status, model.text).toBe(201)
+  })
+
+  it.each(['flagged', 'tabled'])('fails the evaluation, and is never treated as absent: %s', async (type) => {
+    for (const version of versions) {
+      for (const [cypher, expected] of [
+        [`MATCH (subject:Person)-[:${type}]->(resource:Car)`, 'known'],
+        [`${OWNS} WHERE NOT (subject)-[:${type}]->(resource)`, 'absent'],
+        [`${OWNS} WHERE NOT EXISTS { (subject)-[:${type}]->(resource) }`, 'absent'],
+        [`${OWNS} WHERE COUNT { (subject)-[:${type}]->(resource) } = 0`, 'absent'],
+      ] as const) {
+        expect(await granted(cypher, version), cypher).toEqual([expected])
+        expect(
+          faults.map(({ code }) => code),
+          cypher,
+        ).toEqual(['external', 'external'])
+        faults.length = 0
+      }
+    }
+  })
+})
