@@ -66,6 +66,7 @@ export function bindText(text: string, around: Surroundings = {}): BoundText {
   const scopeWith = (taking: boolean): ExpressionScope => ({
     scoredVariables: null,
     allowsImpure: true,
+    isDerived: () => false,
     lookup: (name) => names.get(name),
     names: () => [...names.keys()],
     withLocal: (name, kind, body) => {

@@ -122,8 +122,12 @@ export function bindLabelTest(ast: LabelTest, binder: ExpressionBinder): TypedEx
   const kind = kinds[target.type.kind]
   if (kind !== undefined) {
     const variable = elementIn(target.bound)?.name ?? null
-    for (const { name, span } of labelNames(ast.labels))
+    for (const { name, span } of labelNames(ast.labels)) {
       binder.nameSymbol({ kind, name, span, variable, element: null })
+      if (kind === 'label' || !binder.scope.isDerived(name)) continue
+      const message = `\`${name}\` is derived by a definition: no stored relationship is one, so test the pair of nodes by a pattern`
+      binder.report('InvalidDerivedRelationship', message, span)
+    }
   }
   const labels = bindLabels(ast.labels, (expression) => binder.bind(expression).bound)
   return booleanExpression({ kind: 'label-test', target: target.bound, labels, span: ast.span })

@@ -607,6 +607,7 @@ class QueryBinder {
       scoredVariables: this.dialect.readsScores ? this.dialect.serviceVariables : null,
       allowsImpure: this.dialect.allowsImpure,
       lookup: (name) => names.get(name),
+      isDerived: (type) => this.definitions.has(type),
       names: () => [...names.keys()],
       withLocal: <T>(name: string, kind: SlotKind, body: (slot: Slot) => T): T => {
         const slot = this.newSlot(name, kind)

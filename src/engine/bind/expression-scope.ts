@@ -17,6 +17,8 @@ export interface ExpressionScope {
   readonly scoredVariables: readonly string[] | null
   /** Whether a function may differ for the same input, such as `rand()`. */
   readonly allowsImpure: boolean
+  /** Whether a relationship type is derived by a definition. */
+  isDerived(type: string): boolean
   /** The names in scope, for suggestions. */
   names(): readonly string[]
   /** Declares a local variable with a new slot while `body` runs (comprehensions, quantifiers). */

@@ -4,6 +4,7 @@ import type { DefinitionText, Query, Span } from '../../../grammar/ast.ts'
 import type { Diagnostic } from '../../../grammar/diagnostic.ts'
 import { parseModel } from '../../../grammar/index.ts'
 import { assert } from '../../kernel/assert.ts'
+import { isReservedName } from '../../kernel/element-rules.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
 import { bindBranch } from '../bind/bind-query.ts'
 import type { TabledBranch, TabledDefinition } from '../bind/bound.ts'
@@ -83,6 +84,10 @@ function shapeFaults(
   const faults: Diagnostic[] = []
   if (before.some((other) => other.name.text === name.text)) {
     const message = `\`${name.text}\` is defined twice: write its alternatives in one definition, with UNION`
+    faults.push(fault('InvalidDefinition', message, name.span))
+  }
+  if (isReservedName(name.text)) {
+    const message = `\`${name.text}\` cannot be defined: names that begin with \`_\` belong to the service`
     faults.push(fault('InvalidDefinition', message, name.span))
   }
   if (source.variable.text === target.variable.text) {

@@ -37,6 +37,10 @@ describe('a model', () => {
       'InvalidDefinition: the two ends of a definition need different variables @ (u)',
     ],
     [
+      'DEFINE (u)-[:_HAS]->(d) AS { MATCH (u)-[:A]->(d) }',
+      'InvalidDefinition: `_HAS` cannot be defined: names that begin with `_` belong to the service @ _HAS',
+    ],
+    [
       'DEFINE (u)-[:x]->(:Doc) AS { MATCH (u) }',
       'InvalidDefinition: each end of a definition needs a variable, which its body uses @ (:Doc)',
     ],
@@ -141,6 +145,20 @@ describe('a step over a definition', () => {
     ['MATCH (a)-[:in]-(b) RETURN a', 'it needs a direction'],
   ])('%s is refused', (text, why) => {
     expect(faultOf(text)).toBe(`InvalidDerivedRelationship: \`in\` is derived by a definition: ${why}`)
+  })
+
+  test.each([
+    'MATCH (a)-[r]->(b) WHERE r:in RETURN a',
+    'MATCH (a)-[r]->(b) RETURN NOT r:in|MEMBER AS other',
+    'MATCH (a)-[r]->+(b) WHERE any(one IN r WHERE one:in) RETURN a',
+  ])('%s is refused: a stored relationship has no derived type', (text) => {
+    expect(faultOf(text)).toBe(
+      'InvalidDerivedRelationship: `in` is derived by a definition: no stored relationship is one, so test the pair of nodes by a pattern',
+    )
+  })
+
+  test('a label of a node may have the name of a definition', () => {
+    expect(faultOf('MATCH (a) WHERE a:in RETURN a')).toBe('')
   })
 
   test.each([
