@@ -305,6 +305,9 @@ type DecisionContext struct {
 	// ID the id of the decision in the decision log; present while the log is on
 	ID *string `json:"id,omitempty"`
 
+	// ModelRevision the revision of the model of the project, if the request has `context.model_revision`; 0: it has no model
+	ModelRevision *int `json:"model_revision,omitempty"`
+
 	// Reason why the decision is a denial, if there is more to say
 	Reason *string `json:"reason,omitempty"`
 }
@@ -357,6 +360,9 @@ type ElementKey struct {
 type EvaluationContext struct {
 	// InputParams a value for each parameter of the policies, by its name without `$`
 	InputParams JSONObject `json:"input_params,omitzero"`
+
+	// ModelRevision the revision of the model that the caller expects; another one is refused (422). 0: any. The answer has it in `context.model_revision`
+	ModelRevision *int `json:"model_revision,omitempty"`
 
 	// PolicyStatus `DRAFT`: as if the DRAFT policies were ACTIVE too; needs the permission ReadAuthZConfigs
 	PolicyStatus *AskedPolicyStatus `json:"policy_status,omitempty"`
@@ -449,6 +455,9 @@ type Explanation struct {
 	// Decision true: allowed
 	Decision   bool    `json:"decision"`
 	DurationMs float64 `json:"duration_ms"`
+
+	// Model the model with which the policies were read; absent if the project has none
+	Model *UsedModel `json:"model,omitempty"`
 
 	// Parameters An object with any members.
 	Parameters JSONObject          `json:"parameters"`
@@ -863,6 +872,9 @@ type SearchAnswerContext struct {
 	// ID the id of the search in the decision log; present while the log is on
 	ID *string `json:"id,omitempty"`
 
+	// ModelRevision the revision of the model of the project, if the request has `context.model_revision`; 0: it has no model
+	ModelRevision *int `json:"model_revision,omitempty"`
+
 	// Reason why results may be absent, as for a denial: a policy failed, or no policy is for the request
 	Reason *string `json:"reason,omitempty"`
 }
@@ -943,4 +955,11 @@ type SubjectType struct {
 	// Properties An object with any members.
 	Properties JSONObject `json:"properties,omitzero"`
 	Type       string     `json:"type"`
+}
+
+// UsedModel defines model for UsedModel.
+type UsedModel struct {
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	Revision int    `json:"revision"`
 }

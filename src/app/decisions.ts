@@ -6,7 +6,7 @@ import type { DecisionEventLog } from '../events/recorders/record-decisions.ts'
 import { DerivedSigner } from '../identity/derived-signer.ts'
 import { mintGid } from '../kernel/ids.ts'
 import { InlineHistory } from '../kernel/request/inline-history.ts'
-import { modelOf } from '../model/stored-model.ts'
+import { modelOf, usedModelOf } from '../model/stored-model.ts'
 import { LogFile } from '../ops/log-file.ts'
 import type { DecisionDeps, DecisionEvent } from '../pdp/decision-deps.ts'
 import { DecisionLog } from '../pdp/decision-log.ts'
@@ -47,6 +47,7 @@ export function createDecisions(
     policies,
     drafts,
     modelOf: (projectId) => modelOf(documents, projectId),
+    modelUsed: (projectId) => usedModelOf(documents, projectId),
     graphsOf: (projectId) => graphs.graphsOf(projectId),
     storesOf: (projectId) => {
       const [project, all] = [documents.get(projectsKind, projectId), graphs.graphsOf(projectId)]
@@ -102,13 +103,24 @@ export function openDecisionLogFile(settings: Settings, report: (line: string) =
 
 /** Creates the decision log; null: it has no file. */
 export function createDecisionLog(
-  { process: { settings, clock } }: Platform,
+  { process: { settings, clock }, configuration: { documents } }: Platform,
   sink: LogFile | null,
   mask: ParameterMask,
   policies: PolicyIndex,
   drafts: DraftPolicies,
 ): DecisionLog | null {
-  return sink && new DecisionLog({ sink, clock, mask, policies, drafts, percent: settings.decisionLogPercent })
+  return (
+    sink &&
+    new DecisionLog({
+      sink,
+      clock,
+      mask,
+      policies,
+      drafts,
+      modelUsed: (projectId) => usedModelOf(documents, projectId),
+      percent: settings.decisionLogPercent,
+    })
+  )
 }
 
 type DecisionListener = (event: DecisionEvent) => void

@@ -20,7 +20,7 @@ import { createRateLimiter, type RateLimiter } from '../http/rate-limit.ts'
 import type { UserTokenAuthenticator } from '../identity/user-tokens.ts'
 import { requestRemoval as requestMatchRemoval } from '../matching/entity-matching.ts'
 import type { McpEndpoint } from '../mcp/endpoint.ts'
-import { modelOf } from '../model/stored-model.ts'
+import { modelOf, usedModelOf } from '../model/stored-model.ts'
 import type { LogFile } from '../ops/log-file.ts'
 import { maskSecrets } from '../ops/secret-mask.ts'
 import type { DecisionDeps } from '../pdp/decision-deps.ts'
@@ -165,7 +165,8 @@ export async function openFeatures(
   const indexOptions = hasLanes ? { maxInlineChars: MAX_INLINE_CHARS, onDeferred: compiler.add } : {}
   const policies = new PolicyIndex(documents, report, indexOptions)
   const drafts = new DraftPolicies(documents, policies, indexOptions)
-  const decisionEvents = new DecisionEventLog({ sinks, activity, policies, drafts, mask, clock })
+  const modelUsed = (projectId: string) => usedModelOf(documents, projectId)
+  const decisionEvents = new DecisionEventLog({ sinks, activity, policies, drafts, modelUsed, mask, clock })
   const decisionLog = createDecisionLog(platform, logFile, mask, policies, drafts)
   const decisions = createDecisions(platform, policies, drafts, mask, decisionLog, decisionEvents, overrides)
   const queries = new QueryIndex(documents, report, indexOptions)

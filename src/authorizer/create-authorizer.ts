@@ -22,7 +22,7 @@ import { type AgentCaller, apiPermissions, type UserToken } from '../kernel/requ
 import { noOrigin } from '../kernel/request/request-origin.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { Clock } from '../kernel/time/clock.ts'
-import { modelOf } from '../model/stored-model.ts'
+import { modelOf, usedModelOf } from '../model/stored-model.ts'
 import { compareProposal, proposedModelWarningsNow, withWarnings } from '../pdp/compare.ts'
 import { comparisonRequest } from '../pdp/comparison-schema.ts'
 import type { DecisionDeps, PolicyError } from '../pdp/decision-deps.ts'
@@ -296,6 +296,7 @@ function decisionDeps(deps: AuthorizerDeps, policies: PolicyIndex, drafts: Draft
     policies,
     drafts,
     modelOf: (projectId) => modelOf(deps.documents, projectId),
+    modelUsed: (projectId) => usedModelOf(deps.documents, projectId),
     graphsOf: () => deps.graphs(),
     storesOf: (projectId) => {
       const project = deps.documents.get(projectsKind, projectId)

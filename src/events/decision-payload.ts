@@ -52,12 +52,13 @@ export class DecidedPayloads {
       typeof answer === 'object' ? `"error":${JSON.stringify(answer)}` : this.response(answer, question, timeMs)
     const reason = detail.reason === undefined ? '' : `,"denyReason":{"message":${jsonString(detail.reason)}}`
     const item = detail.item === undefined ? '' : `,"item":${detail.item}`
+    const model = detail.modelRevision === undefined ? '' : `"modelRevision":${detail.modelRevision},`
     const id = detail.id === undefined ? '' : `,"decisionId":${jsonString(detail.id)}`
     const client = clientMembers({ requestId, address })
     return {
       subject: subjectOfQuestion(question),
       timeMs,
-      members: `${client}${actor},${request}${identity}${found}"evaluationTimeMs":${duration},${answered}${reason}${item}${id}`,
+      members: `${client}${actor},${request}${identity}${found}${model}"evaluationTimeMs":${duration},${answered}${reason}${item}${id}`,
       ...(detail.valuesDigest !== undefined && { valuesDigest: detail.valuesDigest }),
       ...(trace !== undefined && { trace }),
     }

@@ -133,6 +133,8 @@ export interface DecisionDetail {
   readonly policyTags?: readonly string[]
   /** Drafts decided too. */
   readonly policyStatus?: 'DRAFT'
+  /** Absent: the project has no model. */
+  readonly modelRevision?: number
   /** Digest of the unmasked input parameters, for the audit log. */
   readonly valuesDigest?: string
 }

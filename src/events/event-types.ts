@@ -102,6 +102,7 @@ const decisionMembers = {
   request: decisionRequest.optional().describe('absent if the item of a batch was malformed'),
   identity: z.strictObject({ type: text, externalId: text }).optional().describe('the user of the token'),
   policiesFound: z.array(policyReference).describe('the active policies for subject type, action and resource type'),
+  modelRevision: z.int().optional().describe('the revision of the model of the project; absent if it has none'),
   evaluationTimeMs: z.number().describe('milliseconds'),
   error: error.optional(),
   denyReason: z

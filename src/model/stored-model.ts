@@ -48,6 +48,19 @@ export function modelSymbols(model: StoredModel): KnownSymbols {
   }
 }
 
+/** A stored model, as records of decisions name it. */
+export interface UsedModel {
+  readonly id: string
+  readonly name: string
+  readonly revision: number
+}
+
+/** The stored model of a project; null: it has none. */
+export function usedModelOf(reader: ConfigReader, projectId: string): UsedModel | null {
+  const [document] = reader.inScope(modelsKind, projectId)
+  return document === undefined ? null : { id: document.id, name: document.name, revision: document.revision }
+}
+
 /** The model of a project. */
 export function modelOf(reader: ConfigReader, projectId: string): StoredModel {
   const [document] = reader.inScope(modelsKind, projectId)

@@ -138,6 +138,8 @@ export interface HttpSchemas {
     /** Why the decision is a denial, if there is more to say. */
     readonly reason?: string | undefined
     readonly advice?: readonly HttpSchemas['Advice'][] | undefined
+    /** The revision of the model of the project, if the request has `context.model_revision`; 0: it has no model. */
+    readonly model_revision?: number | undefined
   }
   DecisionList: {
     readonly evaluations: readonly HttpSchemas['Decision'][]
@@ -174,6 +176,8 @@ export interface HttpSchemas {
     readonly policy_tags?: readonly string[] | undefined
     /** `DRAFT`: as if the DRAFT policies were ACTIVE too; needs the permission ReadAuthZConfigs. */
     readonly policy_status?: HttpSchemas['AskedPolicyStatus'] | undefined
+    /** The revision of the model that the caller expects; another one is refused (422). 0: any. The answer has it in `context.model_revision`. */
+    readonly model_revision?: number | undefined
   }
   EvaluationItem: {
     readonly subject?: HttpSchemas['Subject'] | undefined
@@ -232,6 +236,8 @@ export interface HttpSchemas {
     /** True: allowed. */
     readonly decision: boolean
     readonly context?: HttpSchemas['DecisionContext'] | undefined
+    /** The model with which the policies were read; absent if the project has none. */
+    readonly model?: HttpSchemas['UsedModel'] | undefined
     readonly parameters: HttpSchemas['JsonObject']
     readonly policies: readonly HttpSchemas['PolicyExplanation'][]
     readonly duration_ms: number
@@ -598,6 +604,8 @@ export interface HttpSchemas {
     readonly id?: string | undefined
     /** Why results may be absent, as for a denial: a policy failed, or no policy is for the request. */
     readonly reason?: string | undefined
+    /** The revision of the model of the project, if the request has `context.model_revision`; 0: it has no model. */
+    readonly model_revision?: number | undefined
   }
   SearchAnswerPage: {
     /** The token of the next page; empty on the last one. */
@@ -648,5 +656,10 @@ export interface HttpSchemas {
   SubjectType: {
     readonly type: string
     readonly properties?: HttpSchemas['JsonObject'] | undefined
+  }
+  UsedModel: {
+    readonly id: string
+    readonly name: string
+    readonly revision: number
   }
 }

@@ -22,6 +22,7 @@ import {
   subjectMismatch,
   tokenMatchesSubject,
 } from './evaluation-inputs.ts'
+import { modelRevisionError, withModelRevision } from './model-revision.ts'
 import { draftError } from './policy-status.ts'
 import type { ReadSession } from './read-session.ts'
 
@@ -29,7 +30,7 @@ import type { ReadSession } from './read-session.ts'
 export interface Decision {
   readonly decision: boolean
   /**
-   * Only with a denial, or with the id: AuthZEN (section 5.5) allows a client to reject a permit whose context it does not
+   * Only with a denial, with the id, or for a request that asks for it: AuthZEN (section 5.5) allows a client to reject a permit whose context it does not
    * understand.
    */
   readonly context?: {
@@ -37,6 +38,8 @@ export interface Decision {
     readonly id?: string
     readonly reason?: string
     readonly advice?: readonly FilterAdvice[]
+    /** The revision of the model, for a request with `context.model_revision`; 0: the project has none. */
+    readonly model_revision?: number
   }
 }
 
@@ -77,12 +80,18 @@ export function decide(
   request: EvaluationRequest,
 ): DecisionResult {
   const { deps, caller, kind } = evaluation
-  const refused = draftError(deps, caller, request)
+  const { projectId } = caller
+  const refused = draftError(deps, caller, request) ?? modelRevisionError(deps, projectId, request.context)
   if (refused !== null) return refused
-  const policies = policiesFor(deps, caller.projectId, request)
+  const policies = policiesFor(deps, projectId, request)
   const history = deps.inlineHistory?.[kind]
-  if (history === undefined) return decideWithPolicies(policies, evaluation, session, request)
-  return history.run(caller.projectId, policies, () => decideWithPolicies(policies, evaluation, session, request))
+  const decided =
+    history === undefined
+      ? decideWithPolicies(policies, evaluation, session, request)
+      : history.run(projectId, policies, () => decideWithPolicies(policies, evaluation, session, request))
+  // Most requests do not ask.
+  if (request.context?.model_revision === undefined || 'missing' in decided) return decided
+  return withModelRevision(deps, projectId, decided)
 }
 
 function decideWithPolicies(

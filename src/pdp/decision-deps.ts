@@ -6,7 +6,7 @@ import type { ServiceError, ThrownServiceError } from '../kernel/errors.ts'
 import type { AgentCaller } from '../kernel/request/caller.ts'
 import type { InlineHistory } from '../kernel/request/inline-history.ts'
 import type { RequestOrigin } from '../kernel/request/request-origin.ts'
-import type { StoredModel } from '../model/stored-model.ts'
+import type { StoredModel, UsedModel } from '../model/stored-model.ts'
 import type { DraftPolicies } from '../policy/draft-policies.ts'
 import type { CompiledPolicy, PolicyIndex } from '../policy/policy-index.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
@@ -96,6 +96,8 @@ export interface DecisionDeps {
   readonly policies: DecisionPolicies
   /** The model of a project, which a comparison replaces. Absent: no project has one. */
   readonly modelOf?: (projectId: string) => StoredModel
+  /** What records and answers say of the model of a project; null: it has none. Absent: no project has one. */
+  readonly modelUsed?: (projectId: string) => UsedModel | null
   /** For requests with `context.policy_status: "DRAFT"`. */
   readonly drafts: DraftDecisionPolicies
   /** Returns the graphs of a project; null while it is not provisioned, or after its deletion. */

@@ -19,6 +19,7 @@ export interface DecisionLogDeps {
   readonly mask: ParameterMask
   readonly policies: Pick<DecisionDeps['policies'], 'find'>
   readonly drafts: Pick<DecisionDeps['drafts'], 'find'>
+  readonly modelUsed?: DecisionDeps['modelUsed']
   /** Percentage of requests to log, 1 to 100. */
   readonly percent: number
 }
@@ -54,6 +55,7 @@ export class DecisionLog {
 function recordOf(event: DecisionEvent, nowMs: number, deps: DecisionLogDeps): object {
   const { mask } = deps
   const { caller, request, error } = event
+  const model = deps.modelUsed?.(caller.projectId) ?? null
   const { user } = caller
   return {
     time: timestamp(nowMs),
@@ -76,6 +78,7 @@ function recordOf(event: DecisionEvent, nowMs: number, deps: DecisionLogDeps): o
         }),
     ...(event.decision === null ? {} : { decision: event.decision }),
     ...(event.kind !== 'evaluation' || request === null ? {} : policyFields(event, request, deps)),
+    ...(model === null ? {} : { model }),
     ...(event.found === null ? {} : { found: event.found }),
     ...(error === null
       ? {}

@@ -4,6 +4,7 @@ import { jsonObject } from '../config/json-schema.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import type { AgentCaller } from '../kernel/request/caller.ts'
 import type { Result } from '../kernel/result.ts'
+import { modelUsed } from './schema.ts'
 
 /** Query parameters of a decision stream. */
 export const decisionStreamQuery = z.strictObject({
@@ -47,6 +48,7 @@ export const loggedDecision = z
       .array(z.object({ id: z.string(), name: z.string(), revision: z.int() }).meta({ id: 'LoggedPolicy' }))
       .optional()
       .describe('the policies for subject type, action and resource type'),
+    model: modelUsed.optional().describe('the model of the project; absent if it has none'),
     found: z.int().optional().describe('number of results of a search'),
     error: z.object({ kind: z.string(), message: z.string().optional() }).meta({ id: 'LoggedError' }).optional(),
     duration_ms: z.number(),

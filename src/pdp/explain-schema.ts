@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { jsonObject } from '../config/json-schema.ts'
 import { decisionVersion } from '../policy/decision-document.ts'
-import { advice, decision } from './schema.ts'
+import { advice, decision, modelUsed } from './schema.ts'
 
 /** Null for an element without a key. */
 const entityName = z
@@ -185,6 +185,7 @@ const policyExplanation = z
 export const explanation = z
   .object({
     ...decision.shape,
+    model: modelUsed.optional().describe('the model with which the policies were read; absent if the project has none'),
     parameters: jsonObject,
     policies: z.array(policyExplanation),
     duration_ms: z.number(),
@@ -211,7 +212,12 @@ export type PolicyExplanation = Omit<z.infer<typeof policyExplanation>, 'plan'> 
 /** A decision with the outcome of each policy. */
 export interface Explanation {
   readonly decision: boolean
-  readonly context?: { readonly reason?: string; readonly advice?: readonly Readonly<Record<string, string>>[] }
+  readonly context?: {
+    readonly reason?: string
+    readonly advice?: readonly Readonly<Record<string, string>>[]
+    readonly model_revision?: number
+  }
+  readonly model?: z.infer<typeof modelUsed>
   readonly parameters: Readonly<Record<string, unknown>>
   readonly policies: readonly PolicyExplanation[]
   readonly duration_ms: number

@@ -70,8 +70,10 @@ export function explainDecision(
       if (performance.now() > laneMs) throw new LaneRequiredError('explanation')
       return explainPolicy(policy, caller, session, request, endsMs, mask, weightsOf)
     })
+    const model = deps.modelUsed?.(caller.projectId) ?? null
     return ok({
       ...decided.value,
+      ...(model !== null && { model }),
       parameters: parametersUsed(requested, bound.value, mask),
       policies: explanations,
       duration_ms: performance.now() - startedMs,

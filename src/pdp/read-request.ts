@@ -91,11 +91,16 @@ function isContext(value: unknown): boolean {
   if (!isJsonObject(value)) return false
   if (value.input_params !== undefined && !isJsonObject(value.input_params)) return false
   if (value.policy_status !== undefined && !isPolicyStatus(value.policy_status)) return false
+  if (value.model_revision !== undefined && !isRevision(value.model_revision)) return false
   return value.policy_tags === undefined || isStrings(value.policy_tags)
 }
 
 function isPolicyStatus(value: unknown): boolean {
   return (policyStatuses as readonly unknown[]).includes(value)
+}
+
+function isRevision(value: unknown): boolean {
+  return readPageLimit(value) !== null
 }
 
 function isPage(value: unknown): boolean {
@@ -110,6 +115,11 @@ function isPage(value: unknown): boolean {
 
 function isStrings(value: unknown): boolean {
   return Array.isArray(value) && value.every((item) => typeof item === 'string')
+}
+
+function notAnInteger(value: unknown): string {
+  const found = jsonKindOf(value) === 'number' ? `\`${writeJson(value).slice(0, 64)}\`` : jsonKindOf(value)
+  return `expected an integer of 0 or more, found ${found}`
 }
 
 /** Lists every issue in the order of the schema. Runs only for invalid requests. */
@@ -156,6 +166,9 @@ function issuesOf(body: unknown, shape: RequestShape): string[] {
     if (status !== undefined && !isPolicyStatus(status)) {
       issues.push(`context.policy_status: expected ${oneOfStatuses}, found ${foundValue(status)}`)
     }
+    const revision = context.model_revision
+    if (revision !== undefined && !isRevision(revision))
+      issues.push(`context.model_revision: ${notAnInteger(revision)}`)
   }
   const page = !shape.paged || request.page === undefined ? null : object('page', request.page)
   if (page !== null) {
@@ -163,8 +176,7 @@ function issuesOf(body: unknown, shape: RequestShape): string[] {
     if (token === '') issues.push('page.token: expected a token, found an empty string')
     else if (token !== undefined) string('page.token', token)
     if (limit !== undefined && readPageLimit(limit) === null) {
-      const found = jsonKindOf(limit) === 'number' ? `\`${writeJson(limit).slice(0, 64)}\`` : jsonKindOf(limit)
-      issues.push(`page.limit: expected an integer of 0 or more, found ${found}`)
+      issues.push(`page.limit: ${notAnInteger(limit)}`)
     }
     optionalObject('page.properties', page.properties)
   }

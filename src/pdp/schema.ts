@@ -26,6 +26,13 @@ const context = z
       .meta({ id: 'AskedPolicyStatus' })
       .optional()
       .describe('`DRAFT`: as if the DRAFT policies were ACTIVE too; needs the permission ReadAuthZConfigs'),
+    model_revision: z
+      .int()
+      .min(0)
+      .optional()
+      .describe(
+        'the revision of the model that the caller expects; another one is refused (422). 0: any. The answer has it in `context.model_revision`',
+      ),
   })
   .meta({ id: 'EvaluationContext' })
   .optional()
@@ -91,6 +98,14 @@ export type PageRequest = NonNullable<z.infer<typeof page>>
 /** Steps with which a caller can be permitted: names and texts from the filter of the policy. */
 export const advice = z.record(z.string(), z.string()).meta({ id: 'Advice' })
 
+const toldRevision = z
+  .int()
+  .optional()
+  .describe('the revision of the model of the project, if the request has `context.model_revision`; 0: it has no model')
+
+/** The model with which a request was answered. */
+export const modelUsed = z.object({ id: z.string(), name: z.string(), revision: z.int() }).meta({ id: 'UsedModel' })
+
 /** A decision. */
 export const decision = z
   .object({
@@ -100,6 +115,7 @@ export const decision = z
         id: z.string().optional().describe('the id of the decision in the decision log; present while the log is on'),
         reason: z.string().optional().describe('why the decision is a denial, if there is more to say'),
         advice: z.array(advice).optional(),
+        model_revision: toldRevision,
       })
       .meta({ id: 'DecisionContext' })
       .optional(),
@@ -124,6 +140,7 @@ const searchContext = z
       .string()
       .optional()
       .describe('why results may be absent, as for a denial: a policy failed, or no policy is for the request'),
+    model_revision: toldRevision,
   })
   .meta({ id: 'SearchAnswerContext' })
   .optional()

@@ -24,6 +24,7 @@ import {
   tokenMatchesSubject,
 } from './evaluation-inputs.ts'
 import { KeysetSearch } from './keyset-search.ts'
+import { modelRevision, modelRevisionError } from './model-revision.ts'
 import { MultiGraphSearch } from './multi-graph-search.ts'
 import { draftError } from './policy-status.ts'
 import { type ReadSession, readInSession } from './read-session.ts'
@@ -80,10 +81,14 @@ function searchEntities(
 
 /** Builds the answer of a search. */
 export function searchAnswerOf<T>(
-  { page, decisionId, reason }: FoundPage,
+  { page, decisionId, reason, modelRevision: revision }: FoundPage,
   results: T[],
-): { page?: PageMembers; context?: { id?: string; reason?: string }; results: T[] } {
-  const context = { ...(decisionId !== null && { id: decisionId }), ...(reason !== null && { reason }) }
+): { page?: PageMembers; context?: NonNullable<SearchAnswer['context']>; results: T[] } {
+  const context = {
+    ...(decisionId !== null && { id: decisionId }),
+    ...(reason !== null && { reason }),
+    ...(revision !== null && { model_revision: revision }),
+  }
   return { ...(page !== null && { page }), ...(Object.keys(context).length > 0 && { context }), results }
 }
 
@@ -93,6 +98,8 @@ interface FoundPage extends SearchPage {
   readonly decisionId: string | null
   /** Why results may be absent, as for a denial; null: no candidate is left out for another reason than that it is denied. */
   readonly reason: string | null
+  /** Null: the request does not ask for it. */
+  readonly modelRevision: number | null
 }
 
 /** Computes one page in a session. */
@@ -122,6 +129,7 @@ export function runSearch(
   const plans = deps.observesPlans === true ? new PlanUses() : null
   const result =
     draftError(deps, caller, request) ??
+    modelRevisionError(deps, caller.projectId, request.context) ??
     searchPage(deps, caller, kind, plans, pageWindowFor(deps, caller, kind, request, page), find)
   onDecided?.({
     kind,
@@ -139,7 +147,9 @@ export function runSearch(
     granting: null,
     plans,
   })
-  return result.ok ? ok({ ...result.value, decisionId: id }) : result
+  if (!result.ok) return result
+  const isAsked = request.context?.model_revision !== undefined
+  return ok({ ...result.value, decisionId: id, modelRevision: isAsked ? modelRevision(deps, caller.projectId) : null })
 }
 
 function searchPage(
@@ -149,7 +159,7 @@ function searchPage(
   plans: PlanUses | null,
   window: Result<PageWindow, ServiceError>,
   find: PageFinder,
-): Result<Omit<FoundPage, 'decisionId'>, ServiceError> {
+): Result<Omit<FoundPage, 'decisionId' | 'modelRevision'>, ServiceError> {
   if (!window.ok) return window
   const graphs = deps.graphsOf(caller.projectId)
   if (graphs === null) return graphNotFound

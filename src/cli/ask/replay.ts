@@ -48,6 +48,7 @@ type PastDecision = Pick<
   | 'policy_tags'
   | 'decision'
   | 'granted_by'
+  | 'model'
   | 'user'
   | 'duration_ms'
 > & { readonly policies: readonly { readonly id: string; readonly name: string; readonly revision?: number }[] }
@@ -128,6 +129,7 @@ interface AuditedDecision {
     }
     readonly identity?: { readonly type: string; readonly externalId: string }
     readonly policiesFound?: readonly { readonly id: string; readonly name: string }[]
+    readonly modelRevision?: number
     readonly evaluationTimeMs?: number
     readonly response?: {
       readonly decisions?: Record<string, Record<string, Record<string, { readonly allow: boolean }>>>
@@ -168,7 +170,7 @@ function timeOf(id: string): number | null {
 }
 
 function fromAudit(id: string, { time, data = {} }: AuditedDecision): PastDecision {
-  const { request, identity, response, policiesFound = [], evaluationTimeMs = 0 } = data
+  const { request, identity, response, policiesFound = [], modelRevision, evaluationTimeMs = 0 } = data
   const [resource] = request?.resources ?? []
   const action = resource?.actions[0]
   const allowed = response?.decisions?.[resource?.type ?? '']?.[resource?.externalId ?? '']?.[action ?? '']?.allow
@@ -178,6 +180,7 @@ function fromAudit(id: string, { time, data = {} }: AuditedDecision): PastDecisi
     kind: 'evaluation',
     duration_ms: evaluationTimeMs,
     policies: policiesFound,
+    ...(modelRevision !== undefined && { model: { id: '', name: '', revision: modelRevision } }),
     ...(request !== undefined && { subject: entityOf(request.subject) }),
     ...(resource !== undefined && { resource: entityOf(resource) }),
     ...(action !== undefined && { action }),
@@ -291,6 +294,8 @@ function differenceOf(past: PastDecision, now: ExplanationOutput) {
     decision_now: now.decision,
     ...(past.granted_by !== undefined && { granted_by_then: past.granted_by }),
     granted_by_now: now.policies.filter(({ outcome }) => outcome === 'granted').map(({ id }) => id),
+    ...(past.model !== undefined && { model_then: past.model.revision }),
+    ...(now.model !== undefined && { model_now: now.model.revision }),
     policies: policyDifferences(past, now),
     explanation_now: shown,
   }
@@ -314,8 +319,15 @@ function differenceLines(past: PastDecision, now: ExplanationOutput): readonly s
     `now   ${now.decision ? colours.green('granted') : colours.red('denied ')}`,
     ...describeExplanation(now).map((line) => `      ${printable(line)}`),
     ...policyDifferences(past, now).flatMap((policy) => differenceLine(past, policy)),
+    ...modelLine(past.model?.revision, now.model?.revision),
     verdict,
   ]
+}
+
+/** A record of an earlier version of the program, or of the audit log alone, may not say which model decided. */
+function modelLine(then: number | undefined, now: number | undefined): readonly string[] {
+  if (then === undefined || then === now) return []
+  return [now === undefined ? 'model: removed since then' : `model: revision ${then} then, ${now} now`]
 }
 
 function differenceLine(

@@ -27,6 +27,7 @@ interface DecisionEventLogDeps {
   readonly activity: ActivityLog
   readonly policies: Pick<DecisionDeps['policies'], 'find'>
   readonly drafts: Pick<DecisionDeps['drafts'], 'find'>
+  readonly modelUsed?: DecisionDeps['modelUsed']
   readonly mask: ParameterMask
   readonly clock: Clock
 }
@@ -62,7 +63,8 @@ export class DecisionEventLog {
     const { request, kind } = event
     const found =
       request === null || kind === 'action search' ? noPolicies : policiesDecided(this.deps, event.caller, request)
-    activity.record(new RecordedDecision(sink, type, providers, clock.now(), event, found, mask))
+    const revision = this.deps.modelUsed?.(event.caller.projectId)?.revision ?? 0
+    activity.record(new RecordedDecision(sink, type, providers, clock.now(), event, found, revision, mask))
   }
 }
 
@@ -100,6 +102,8 @@ class RecordedDecision implements ActivityEvent {
   private readonly trace: RecordedTrace | undefined
   private readonly event: Omit<DecisionEvent, 'origin'>
   private readonly policies: readonly CompiledPolicy[]
+  /** 0: the project has no model. */
+  private readonly modelRevision: number
   private readonly mask: ParameterMask
 
   constructor(
@@ -109,6 +113,7 @@ class RecordedDecision implements ActivityEvent {
     timeMs: number,
     event: DecisionEvent,
     policies: readonly CompiledPolicy[],
+    modelRevision: number,
     mask: ParameterMask,
   ) {
     this.routes = routes
@@ -121,6 +126,7 @@ class RecordedDecision implements ActivityEvent {
     this.trace = tracedBy(origin).trace
     this.event = answered
     this.policies = policies
+    this.modelRevision = modelRevision
     this.mask = mask
   }
 
@@ -160,7 +166,8 @@ class RecordedDecision implements ActivityEvent {
     const parameters = request === null ? null : parametersOf(request)
     const policyTags = request?.context?.policy_tags
     const isDraft = asksDrafts(request?.context)
-    const isPlain = id === null && reason === null && batch === undefined && parameters === null
+    const { modelRevision } = this
+    const isPlain = id === null && reason === null && batch === undefined && parameters === null && modelRevision === 0
     if (isPlain && policyTags === undefined && !isDraft) return null
     return {
       ...(id !== null && { id }),
@@ -172,6 +179,7 @@ class RecordedDecision implements ActivityEvent {
       }),
       ...(policyTags !== undefined && { policyTags }),
       ...(isDraft && { policyStatus: 'DRAFT' }),
+      ...(modelRevision > 0 && { modelRevision }),
     }
   }
 }

@@ -65,6 +65,11 @@ export const context: SchemaProperties = {
       input_params: { type: 'object', description: 'parameters by name; an error names missing ones' },
       policy_tags: { type: 'array', items: { type: 'string' }, description: 'only policies with one of these tags' },
       policy_status: { type: 'string', enum: ['ACTIVE', 'DRAFT'], description: 'DRAFT: drafts decide too' },
+      model_revision: {
+        type: 'integer',
+        minimum: 0,
+        description: 'the revision of the model that you expect; 0: the answer names it',
+      },
     },
   },
 }

@@ -419,3 +419,62 @@ test('a faulty model is refused with the place of each fault', async () => {
     ],
   ])
 })
+
+describe('the revision of the model', () => {
+  const decision = {
+    subject: { type: 'User', id: 'ann' },
+    action: { name: 'read' },
+    resource: { type: 'Doc', id: 'plan' },
+  }
+  const asked = (model_revision: unknown) => ({ ...decision, context: { model_revision } })
+
+  test('is in the answers of requests that ask for it, and in no other', async () => {
+    await readPolicy()
+    const id = await stored()
+    await service.configure('PUT', `models/${id}`, { model: `// the same\n${READS}` })
+    const context = { model_revision: 2 }
+    for (const revision of [0, 2]) {
+      const body = asked(revision)
+      const [single, batch, resources, subjects, actions] = await Promise.all([
+        service.ask('/access/v1/evaluation', body),
+        service.ask('/access/v1/evaluations', { ...body, evaluations: [{}, { context: {} }] }),
+        service.ask('/access/v1/search/resource', { ...body, resource: { type: 'Doc' } }),
+        service.ask('/access/v1/search/subject', { ...body, subject: { type: 'User' } }),
+        service.ask('/access/v1/search/action', body),
+      ])
+      expect([single.body, batch.body, resources.body, subjects.body, actions.body]).toEqual([
+        { decision: true, context },
+        { evaluations: [{ decision: true, context }, { decision: true }] },
+        { context, results: [{ type: 'Doc', id: 'plan' }] },
+        { context, results: [{ type: 'User', id: 'ann' }] },
+        { context, results: [{ name: 'read' }] },
+      ])
+    }
+    const plain = await service.ask('/access/v1/evaluation', decision)
+    expect(plain.body).toEqual({ decision: true })
+    const explained = await asEditor('/access/v1/explain', decision)
+    expect(explained.body.model).toEqual({ id, name: 'model', revision: 2 })
+  })
+
+  test('is refused if it is not the present one, with the next step, and 0 if the project has no model', async () => {
+    await readPolicy()
+    const none = await service.ask('/access/v1/evaluation', asked(0))
+    expect(none.body).toEqual({ decision: false, context: { model_revision: 0 } })
+    const absent = await service.ask('/access/v1/evaluation', asked(1))
+    expect([absent.status, absent.text]).toEqual([422, expect.stringContaining('the project has no model')])
+    await stored()
+    const message =
+      'context.model_revision: expected revision 7, but the model of the project has revision 1, and decisions use the present model: read it again, or send 0, which any revision matches'
+    const refused = await service.ask('/access/v1/evaluation', asked(7))
+    expect([refused.status, refused.body.errors]).toEqual([422, [message]])
+    const searched = await service.ask('/access/v1/search/resource', { ...asked(7), resource: { type: 'Doc' } })
+    expect([searched.status, searched.body.errors]).toEqual([422, [message]])
+    const batch = await service.ask('/access/v1/evaluations', { ...asked(7), evaluations: [{}] })
+    expect(batch.body.evaluations).toEqual([{ decision: false, context: { reason: `invalid_argument: ${message}` } }])
+    const malformed = await service.ask('/access/v1/evaluation', asked('seven'))
+    expect([malformed.status, malformed.text]).toEqual([
+      400,
+      expect.stringContaining('context.model_revision: expected an integer of 0 or more, found string'),
+    ])
+  })
+})

@@ -170,6 +170,26 @@ describe('the decision log', () => {
     expect(kept.filter((id) => String(id).startsWith('c-')).sort()).toEqual(['c-1', 'c-2', 'c-3'])
   })
 
+  it('names the model of the project, and so does the audit record', async () => {
+    const file = join(folder, 'model.ndjson')
+    const other = await prepare({ decisionLog: file, auditDecisions: 'all' })
+    try {
+      const model = 'DEFINE (p:Person)-[:may_use]->(c:Car) AS { MATCH (p)-[:OWNS]->(c) }'
+      const body = { project_id: other.projectId, name: 'model', model }
+      const stored = await other.configure('POST', 'models', body)
+      const item = { subject: ann, action: { name: 'drive' }, resource: c1, context: { input_params: { min: 1 } } }
+      await ask('m-1', 'evaluation', item, other)
+      await ask('m-2', 'search/resource', { ...item, resource: { type: 'Car' } }, other)
+      const lines = [...(await linesFor('m-1', 1, file)), ...(await linesFor('m-2', 1, file))]
+      const used = { id: stored.body.id, name: 'model', revision: 1 }
+      expect(lines.map((line) => line.model)).toEqual([used, used])
+      const recorded = (await auditedEvents(other)).filter(({ data }) => String(data.requestId).startsWith('m-'))
+      expect(recorded.map(({ data }) => data.modelRevision)).toEqual([1, 1])
+    } finally {
+      await other.stop()
+    }
+  })
+
   it('is off by default: no answer has an id', async () => {
     const other = await prepare({})
     try {

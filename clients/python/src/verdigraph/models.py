@@ -53,6 +53,10 @@ class DecisionContext(TypedDict):
     why the decision is a denial, if there is more to say
     """
     advice: NotRequired[list[Advice]]
+    model_revision: NotRequired[int]
+    """
+    the revision of the model of the project, if the request has `context.model_revision`; 0: it has no model
+    """
 
 
 Action1: TypeAlias = str
@@ -339,6 +343,10 @@ class SearchAnswerContext(TypedDict):
     """
     why results may be absent, as for a denial: a policy failed, or no policy is for the request
     """
+    model_revision: NotRequired[int]
+    """
+    the revision of the model of the project, if the request has `context.model_revision`; 0: it has no model
+    """
 
 
 class SearchAnswerPage(TypedDict):
@@ -394,6 +402,12 @@ class Subject(TypedDict):
 class SubjectType(TypedDict):
     type: str
     properties: NotRequired[JsonObject]
+
+
+class UsedModel(TypedDict):
+    id: str
+    name: str
+    revision: int
 
 
 class Action(TypedDict):
@@ -501,6 +515,10 @@ class EvaluationContext(TypedDict):
     policy_status: NotRequired[AskedPolicyStatus]
     """
     `DRAFT`: as if the DRAFT policies were ACTIVE too; needs the permission ReadAuthZConfigs
+    """
+    model_revision: NotRequired[int]
+    """
+    the revision of the model that the caller expects; another one is refused (422). 0: any. The answer has it in `context.model_revision`
     """
 
 
@@ -854,6 +872,10 @@ class Explanation(TypedDict):
     true: allowed
     """
     context: NotRequired[DecisionContext]
+    model: NotRequired[UsedModel]
+    """
+    the model with which the policies were read; absent if the project has none
+    """
     parameters: JsonObject
     policies: list[PolicyExplanation]
     duration_ms: float
