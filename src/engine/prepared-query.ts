@@ -216,8 +216,6 @@ export class PreparedQuery {
   ): Execution | null {
     if (context.snapshot.pushdown === null) return null
     includeFetches(context)
-    // No server knows the definitions.
-    if (this.source.usesDefinitions) return null
     this.pushed ??= new PushedExecutions(this.source, this.accessQuery, this.planned)
     return this.pushed.open(context, externalIds, after, rowsMax)
   }

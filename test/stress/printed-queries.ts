@@ -4,7 +4,13 @@ import { stressSeed } from '../generate/random.ts'
 import { Neo4jConnection } from '../judge/neo4j-side.ts'
 import { CounterpartMissing } from '../support/counterparts/install.ts'
 import { startNeo4j } from '../support/counterparts/neo4j.ts'
-import { judgeRandom, judgeScenarios, judgeValues, type PrintedCounts } from '../support/printed-campaign.ts'
+import {
+  judgeModels,
+  judgeRandom,
+  judgeScenarios,
+  judgeValues,
+  type PrintedCounts,
+} from '../support/printed-campaign.ts'
 import { numberAfter, textsAfter } from './flags.ts'
 
 async function run(url: string): Promise<void> {
@@ -22,7 +28,9 @@ async function run(url: string): Promise<void> {
   report('scenarios', counts)
   console.log(`${policies.printable} policies printable, ${policies.other} not`)
   report('values', await judgeValues(connection))
-  report('random', await judgeRandom(connection, { seed, rounds: numberAfter('--rounds', 400) }))
+  const rounds = numberAfter('--rounds', 400)
+  report('random', await judgeRandom(connection, { seed, rounds }))
+  report('definitions', await judgeModels(connection, { seed, rounds: Math.ceil(rounds / 10) }))
   await connection.close()
   console.log(`${equal} passed, ${different} failed`)
   process.exitCode = different > 0 ? 1 : 0

@@ -2,16 +2,20 @@
 // every kind. Counts of what was printed, and of each reason why not.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Definitions } from '../../src/engine/bind/definitions.ts'
+import { compileModel } from '../../src/engine/definitions/model.ts'
 import { compileText } from '../../src/engine/prepared-query.ts'
-import { allRows } from '../../src/engine/relation-query.ts'
+import { type AccessQuery, allRows } from '../../src/engine/relation-query.ts'
 import type { PropertyValue, Value } from '../../src/engine/value/value.ts'
 import { Float } from '../../src/kernel/float.ts'
 import { readPages } from '../docs/pages.ts'
 import { randomGraph } from '../generate/graph.ts'
+import { randomDerivedCondition, randomModel } from '../generate/model.ts'
 import { Random } from '../generate/random.ts'
 import { randomJudgedQuery } from '../judge/generate-query.ts'
 import { type JudgedNode, ofReference } from '../judge/judge-graph.ts'
 import type { Neo4jConnection } from '../judge/neo4j-side.ts'
+import type { ReferenceGraph } from '../oracle/cypher/values.ts'
 import { readScenario, type Scenario } from '../scenarios/read-scenario.ts'
 import { openPrintedBench, type PrintedCase, type PrintedVerdict } from './printed-queries.ts'
 import { printedCases } from './printed-scenarios.ts'
@@ -122,9 +126,83 @@ export async function judgeRandom(
   return counts
 }
 
+const MODELS_PER_ROUND = 12
+const CONDITIONS_PER_MODEL = 8
+
+/**
+ * Random models over random graphs: checks, searches from both ends, and rows. Conditions that need a table are left out: the engine
+ * executes these. Round i has the seed `seed + i`.
+ */
+export async function judgeModels(
+  connection: Neo4jConnection,
+  { seed, rounds }: { readonly seed: number; readonly rounds: number },
+): Promise<PrintedCounts> {
+  const counts = new PrintedCounts()
+  for (let round = 0; round < rounds; round++) {
+    const random = new Random(seed + round)
+    const graph = randomGraph(random)
+    const cases = Array.from({ length: MODELS_PER_ROUND }, () => randomModel(random)).flatMap((model) => {
+      const definitions = compiledModel(model.text)
+      return Array.from({ length: CONDITIONS_PER_MODEL }, () => randomDerivedCondition(random, model))
+        .flatMap((text) => modelCases(text, definitions, graph, random))
+        .filter(({ bound }) => bound.tabled.length === 0)
+        .map((item) => ({ model, item }))
+    })
+    const bench = await openPrintedBench(ofReference(graph), connection)
+    const verdicts = await bench.judge(cases.map(({ item }) => item))
+    verdicts.forEach((verdict, i) => {
+      const { model, item } = cases[i]!
+      counts.add(`seed ${seed + round}\n${model.text}`, item, verdict)
+    })
+    await bench.close()
+  }
+  return counts
+}
+
+function compiledModel(text: string): Definitions {
+  const compiled = compileModel(text)
+  if (!compiled.ok) throw new Error(`${text}: ${compiled.error[0]!.message}`)
+  return compiled.value
+}
+
+/** Searches from each end, some checks, and the rows of one condition. */
+function modelCases(text: string, definitions: Definitions, graph: ReferenceGraph, random: Random): PrintedCase[] {
+  const parameters = new Map<string, Value>([['n', 1]])
+  const compiled = compileText(text, 'open', 'condition', definitions)
+  if (!compiled.ok) throw new Error(`${text}: ${compiled.error[0]!.message}`)
+  const typeOf = (variable: string): string => new RegExp(`\\(${variable}:(\\w+)`).exec(text)![1]!
+  const types = new Map(['subject', 'resource'].map((variable) => [variable, typeOf(variable)]))
+  const idsOf = (variable: string): string[] =>
+    graph.nodes.filter(({ type }) => type === types.get(variable)).map(({ externalId }) => externalId)
+  const [subjects, resources] = [idsOf('subject'), idsOf('resource')]
+  const asked = (access: Omit<AccessQuery, 'types'>, externalIds: readonly string[]): PrintedCase => ({
+    text,
+    bound: compiled.value.bound,
+    access: { ...access, types },
+    externalIds,
+    parameters,
+    orderedBy: [],
+    bags: [],
+  })
+  const pairs = subjects.flatMap((subject) => resources.map((resource) => [subject, resource]))
+  return [
+    ...subjects.map((id) => asked({ fixed: ['subject'], returns: { nodesOf: 'resource' } }, [id])),
+    ...resources.map((id) => asked({ fixed: ['resource'], returns: { nodesOf: 'subject' } }, [id])),
+    ...pairs
+      .filter(() => random.odds(0.5))
+      .slice(0, 6)
+      .map((pair) => asked({ fixed: ['subject', 'resource'], returns: 'exists' }, pair)),
+    rowsCase(`${text} RETURN subject, resource`, parameters, definitions),
+  ]
+}
+
 /** A query with RETURN. Throws for a text that the engine refuses. */
-export function rowsCase(text: string, parameters: ReadonlyMap<string, Value> = new Map()): PrintedCase {
-  const compiled = compileText(text, 'open', 'rows')
+export function rowsCase(
+  text: string,
+  parameters: ReadonlyMap<string, Value> = new Map(),
+  definitions?: Definitions,
+): PrintedCase {
+  const compiled = compileText(text, 'open', 'rows', definitions)
   if (!compiled.ok) throw new Error(`${text}: ${compiled.error[0]!.message}`)
   return {
     text,

@@ -12,6 +12,7 @@ import type {
 } from '../../engine/bind/bound.ts'
 import { slotsDeclaredBy, slotsIn, slotsOf } from '../../engine/bind/expression-tree.ts'
 import { assertNever } from '../../kernel/assert.ts'
+import { printDerivedMatch, printDerivedTest } from './derived.ts'
 import { isScalar, isUnordered, maybeNaN, printCondition, printList, printUnordered, printValue } from './expression.ts'
 import { NotPrintable } from './not-printable.ts'
 import { printMatch } from './pattern.ts'
@@ -35,11 +36,13 @@ export function printClauses(part: BoundPart, scope: ScopeNames, use: PartUse, p
     const before = clauses.slice(0, i)
     switch (clause.kind) {
       case 'match': {
-        const text = printMatch(clause.match, printing)
-        for (const slot of [...slotsDeclaredBy(clause.match), ...clause.match.casts.map(({ to }) => to)]) {
+        const { match } = clause
+        if (match.optional && match.derived.length > 0) return [printOptionalDerived(match, scope, printing)]
+        const lines = printPlainMatch(match, scope.known, printing)
+        for (const slot of [...slotsDeclaredBy(match), ...match.casts.map(({ to }) => to)]) {
           scope.known.add(printing.name(slot))
         }
-        return [text]
+        return lines
       }
       case 'unwind': {
         const list = printList(clause.list, printing)
@@ -60,6 +63,28 @@ export function printClauses(part: BoundPart, scope: ScopeNames, use: PartUse, p
         return assertNever(clause)
     }
   })
+}
+
+/** The lines of a MATCH. */
+function printPlainMatch(match: BoundMatch, inScope: ReadonlySet<string>, printing: Printing): string[] {
+  if (match.derived.length === 0) return [printMatch(match, printing)]
+  return printDerivedMatch(match, inScope, printAlternative(printing), printing)
+}
+
+/** Prints the clauses of an alternative of a definition. */
+function printAlternative(printing: Printing) {
+  return (part: BoundPart, imported: ReadonlySet<string>): readonly string[] =>
+    printClauses(part, { imported, known: new Set(imported) }, 'inner', printing)
+}
+
+/** An OPTIONAL MATCH of several clauses: they are optional together. */
+function printOptionalDerived(match: BoundMatch, scope: ScopeNames, printing: Printing): string {
+  const { nodes, relationships, paths } = match
+  const declared = [...nodes, ...relationships.filter(({ named }) => named)].filter(({ bound }) => !bound)
+  const groups = relationships.flatMap(({ quantified }) => quantified?.groups ?? [])
+  const columns = [...declared, ...groups, ...paths].map(({ slot }) => ({ name: slot.name, slot }))
+  const part: BoundPart = { clauses: [{ kind: 'match', match: { ...match, optional: false } }], columns }
+  return printCall(part, true, scope, printing)
 }
 
 // ---------------------------------------------------------------- CALL, UNION and subqueries
@@ -113,7 +138,8 @@ export function printSubquery(part: BoundPart, form: 'exists' | 'count' | 'colle
   const use = form === 'collect' ? 'inner' : 'counted'
   const lines = printClauses(part, { imported, known: new Set(imported) }, use, printing)
   printing.subqueryDepth -= 1
-  if (form !== 'collect' && part.clauses.every(({ kind }) => kind === 'match')) return lines.join('\n')
+  const isPattern = part.clauses.every((clause) => clause.kind === 'match' && clause.match.derived.length === 0)
+  if (form !== 'collect' && isPattern) return lines.join('\n')
   const column = form === 'collect' ? printing.name(part.columns[0]!.slot) : '1'
   return [...lines, `RETURN ${column} AS ${printing.fresh()}`].join('\n')
 }
@@ -140,12 +166,15 @@ function declaredBy(clause: BoundClause): readonly Slot[] {
 
 const ownSlots = (part: BoundPart): readonly Slot[] => part.clauses.flatMap(declaredBy)
 
-/** The MATCH of an EXISTS. */
+/** Whether a MATCH has a row, as a condition. */
 export function printExistsMatch(match: BoundMatch, printing: Printing): string {
   printing.subqueryDepth += 1
-  const text = printMatch(match, printing)
+  const test = printDerivedTest(match, printAlternative(printing), printing)
+  const lines = test === null ? printPlainMatch(match, new Set(), printing) : []
   printing.subqueryDepth -= 1
-  return text
+  if (test !== null) return test
+  const last = match.derived.length === 0 ? [] : [`RETURN 1 AS ${printing.fresh()}`]
+  return `EXISTS { ${[...lines, ...last].join('\n')} }`
 }
 
 // ---------------------------------------------------------------- projections

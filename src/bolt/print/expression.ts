@@ -129,7 +129,7 @@ function print(expression: BoundExpression, takes: ParameterKind, printing: Prin
       return `reduce(${printing.name(accumulator)} = ${value(initial)}, ${from} | ${value(expression.expression)})`
     }
     case 'exists':
-      return `EXISTS { ${printing.parts.match(expression.match, printing)} }`
+      return printing.parts.exists(expression.match, printing)
     case 'subquery': {
       const { form, part } = expression
       if (printing.optionalDepth > 0 && form !== 'exists') throw new NotPrintable('a subquery in OPTIONAL MATCH')

@@ -15,17 +15,22 @@ import { quoted, quotedSymbol, STATE_LABEL } from './names.ts'
 import { NotPrintable } from './not-printable.ts'
 import type { Printing } from './printing.ts'
 
-/** A MATCH, or several that match the same, with one WHERE at the end. */
-export function printMatch(match: BoundMatch, printing: Printing): string {
+/** A MATCH without derived steps, or several that match the same, with one WHERE at the end. `further`: conditions in addition. */
+export function printMatch(whole: BoundMatch, printing: Printing, further: () => readonly string[] = () => []): string {
+  const { match, conditions } = withoutEmptyWalks(whole, printing)
   for (const { from, to } of match.casts) {
     if (to.kind === 'relationships') throw new NotPrintable('a list of relationships as a pattern')
     printing.alias(to, printing.name(from))
   }
   const { relationships, optional } = match
   const selected = relationships.filter(({ selection }) => selection !== null)
-  const others = relationships.filter(({ selection }) => selection === null)
-  const patterns = plainPatterns(match, others, selected.length === 0, printing)
-  const matches = selected.map((step) => selectedPattern(match, step, printing))
+  const walks = relationships.filter(({ isIndependent }) => isIndependent === true)
+  const others = relationships.filter((step) => !selected.includes(step) && !walks.includes(step))
+  const patterns = plainPatterns(match, others, printing)
+  const matches = [
+    ...selected.map((step) => selectedPattern(match, step, printing)),
+    ...walks.map((step) => walkPattern(match, step, printing)),
+  ]
   if (match.repeatable) {
     if (optional || others.some(({ range }) => range !== null) || matches.length > 0 || match.paths.length > 0) {
       throw new NotPrintable('REPEATABLE ELEMENTS')
@@ -33,9 +38,30 @@ export function printMatch(match: BoundMatch, printing: Printing): string {
     matches.push(...patterns)
   } else if (patterns.length > 0) matches.unshift(patterns.join(', '))
   if (optional && matches.length > 1) throw new NotPrintable('an optional path selector with other patterns')
-  const where = [...wherePredicates(match, optional, printing), ...stateNodeTests(match, printing)]
+  const where = [
+    ...conditions,
+    ...wherePredicates(match, optional, printing),
+    ...stateNodeTests(match, printing),
+    ...further(),
+  ]
   const keyword = optional ? 'OPTIONAL MATCH ' : 'MATCH '
   return `${matches.map((one) => `${keyword}${one}`).join('\n')}${where.length > 0 ? `\nWHERE ${where.join(' AND ')}` : ''}`
+}
+
+/** The match with a condition for each repetition of no hops: both ends are one node. The server has no such repetition. */
+function withoutEmptyWalks(
+  match: BoundMatch,
+  printing: Printing,
+): { readonly match: BoundMatch; readonly conditions: readonly string[] } {
+  const isEmpty = ({ range, named, quantified }: BoundRelationship): boolean =>
+    range?.max === 0 && !named && quantified?.groups.length === 0
+  const empty = match.paths.length > 0 ? [] : match.relationships.filter(isEmpty)
+  if (empty.length === 0) return { match, conditions: [] }
+  const id = (node: number): string => `id(${printing.name(match.nodes[node]!.slot)})`
+  return {
+    match: { ...match, relationships: match.relationships.filter((step) => !empty.includes(step)) },
+    conditions: empty.map(({ left, right }) => `${id(left)} = ${id(right)}`),
+  }
 }
 
 function wherePredicates(match: BoundMatch, optional: boolean, printing: Printing): string[] {
@@ -45,12 +71,7 @@ function wherePredicates(match: BoundMatch, optional: boolean, printing: Printin
   return printed
 }
 
-function plainPatterns(
-  match: BoundMatch,
-  relationships: readonly BoundRelationship[],
-  withNodes: boolean,
-  printing: Printing,
-): string[] {
+function plainPatterns(match: BoundMatch, relationships: readonly BoundRelationship[], printing: Printing): string[] {
   const { nodes } = match
   const name = (node: number): string => `(${printing.name(nodes[node]!.slot)})`
   const printed = new Set<BoundRelationship>()
@@ -72,9 +93,8 @@ function plainPatterns(
     if (printed.has(relationship)) continue
     patterns.push(`${name(relationship.left)}${step(relationship)}${name(relationship.right)}`)
   }
-  const ends = withNodes
-    ? new Set<number>()
-    : new Set(match.relationships.filter((r) => r.selection).flatMap(({ left, right }) => [left, right]))
+  const separate = match.relationships.filter((step) => !relationships.includes(step))
+  const ends = new Set(separate.flatMap(({ left, right }) => [left, right]))
   nodes.forEach((_, node) => {
     if (!reached.has(node) && !ends.has(node)) patterns.push(name(node))
   })
@@ -129,6 +149,15 @@ function printQuantified(step: BoundRelationship, printing: Printing): string {
 function whereText(predicates: readonly BoundExpression[], printing: Printing): string {
   if (predicates.length === 0) return ''
   return ` WHERE ${predicates.map((predicate) => printCondition(predicate, printing)).join(' AND ')}`
+}
+
+/**
+ * The walk of a recursive definition: one path to each node that it reaches. All paths would be as many as there are ways. The hops are
+ * such that the shortest walk takes no relationship twice (engine/definitions/linear.ts), so it is a path of the server.
+ */
+function walkPattern(match: BoundMatch, step: BoundRelationship, printing: Printing): string {
+  const name = (node: number): string => `(${printing.name(match.nodes[node]!.slot)})`
+  return `SHORTEST 1 (${name(step.left)}${printQuantified(step, printing)}${name(step.right)})`
 }
 
 // ---------------------------------------------------------------- selectors

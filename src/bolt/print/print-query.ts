@@ -27,7 +27,7 @@ export interface PrintedQuery {
   readonly graph: number
 }
 
-const parts: PrinterParts = { subquery: printSubquery, match: printExistsMatch }
+const parts: PrinterParts = { subquery: printSubquery, exists: printExistsMatch }
 
 /** Prints a query. The error is the reason why it cannot be printed. */
 export function printQuery(pushed: PushedQuery): Result<PrintedQuery, string> {

@@ -10,8 +10,8 @@ import type { ParameterKind, PrintedParameter } from './parameter.ts'
 export interface PrinterParts {
   /** A query inside an expression, without RETURN; then its last lines. */
   subquery(part: BoundPart, form: 'exists' | 'count' | 'collect', printing: Printing): string
-  /** The MATCH of an EXISTS. */
-  match(match: BoundMatch, printing: Printing): string
+  /** Whether a MATCH has a row. */
+  exists(match: BoundMatch, printing: Printing): string
 }
 
 /** The state of printing one query. */

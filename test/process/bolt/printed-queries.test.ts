@@ -4,7 +4,7 @@ import type { JudgedGraph } from '../../judge/judge-graph.ts'
 import { Neo4jConnection } from '../../judge/neo4j-side.ts'
 import { CounterpartMissing } from '../../support/counterparts/install.ts'
 import { type Neo4jServer, startNeo4j } from '../../support/counterparts/neo4j.ts'
-import { judgeRandom, judgeScenarios, judgeValues, rowsCase } from '../../support/printed-campaign.ts'
+import { judgeModels, judgeRandom, judgeScenarios, judgeValues, rowsCase } from '../../support/printed-campaign.ts'
 import { openPrintedBench } from '../../support/printed-queries.ts'
 
 let server: Neo4jServer | null = null
@@ -43,6 +43,13 @@ onNeo4j('random queries on random graphs', async (connection) => {
   const counts = await judgeRandom(connection, { seed: 2_000, rounds: 12 })
   expect(counts.differences).toEqual([])
   expect(counts.count('equal with rows')).toBeGreaterThan(70)
+})
+
+onNeo4j('random definitions on random graphs', async (connection) => {
+  const counts = await judgeModels(connection, { seed: 3_000, rounds: 2 })
+  expect(counts.differences).toEqual([])
+  expect(counts.count('not printable')).toBe(0)
+  expect(counts.count('equal with rows')).toBeGreaterThan(20)
 })
 
 onNeo4j('operators and functions on values of every kind', async (connection) => {

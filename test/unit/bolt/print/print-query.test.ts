@@ -1,10 +1,11 @@
 // The text of printed queries: one example of each construct, what is not printed, and names that try to leave their quotes.
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type PrintedQuery, printQuery } from '../../../../src/bolt/print/print-query.ts'
+import { compileModel } from '../../../../src/engine/definitions/model.ts'
 import { compileText } from '../../../../src/engine/prepared-query.ts'
 import { pushedQueryOf } from '../../../../src/engine/pushdown.ts'
 import { type AccessQuery, allRows } from '../../../../src/engine/relation-query.ts'
-import type { Result } from '../../../../src/kernel/result.ts'
+import { err, ok, type Result } from '../../../../src/kernel/result.ts'
 
 function printed(text: string, access: AccessQuery = allRows): Result<PrintedQuery, string> {
   const compiled = compileText(text, 'open', access === allRows ? 'rows' : 'condition')
@@ -120,6 +121,116 @@ const wholes: readonly (readonly [query: string, text: string])[] = [
 
 test.each(wholes)('prints the whole of %s', (query, text) => {
   expect(textOf(query)).toBe(text)
+})
+
+const MODEL = `
+DEFINE (u:User)-[:in]->(g:Group) AS { MATCH (u)-[:MEMBER]->(g) }
+DEFINE (u:User)-[:reads]->(d:Doc) AS { MATCH (u)-[:OWNER]->(d) UNION MATCH (u)-[:in]->(g)-[:VIEWER]->(d) }
+DEFINE (u:User)-[:inherits]->(d) AS { MATCH (u)-[:OWNER]->(d) UNION MATCH (d)-[:PARENT]->(f:Folder) WHERE (u)-[:inherits]->(f) }
+DEFINE (u:User)-[:approves]->(d) AS {
+  MATCH (u)-[:OWNER]->(d)
+  UNION MATCH (d)-[:A]->(x), (d)-[:B]->(y) WHERE (u)-[:approves]->(x) AND (u)-[:approves]->(y)
+}`
+
+/** The body of a condition over the model, for a check or for a search of resources. */
+function derivedText(text: string, returns: 'exists' | { readonly nodesOf: string }): Result<string, string> {
+  const model = compileModel(MODEL)
+  if (!model.ok) throw new Error(model.error[0]!.message)
+  const compiled = compileText(text, 'open', 'condition', model.value)
+  if (!compiled.ok) throw new Error(`${text}: ${compiled.error[0]!.message}`)
+  const fixed = returns === 'exists' ? ['subject', 'resource'] : ['subject']
+  const printed = printQuery(pushedQueryOf(compiled.value.bound, { fixed, returns, types: new Map() }))
+  return printed.ok ? ok(printed.value.text.replace(/\nWITH (?:1|DISTINCT)[\s\S]*$/, '')) : printed
+}
+
+const linesOf = (text: Result<string, string>): readonly string[] => (text.ok ? text.value.split('\n') : [text.error])
+
+describe('definitions', () => {
+  test('a step between two fixed nodes is a condition', () => {
+    const text = derivedText('MATCH (subject)-[:in]->(resource)', 'exists')
+    expect(linesOf(text)).toEqual([
+      'MATCH (v0), (v1)',
+      'WHERE (v1.`external_id` = $p0) AND (v0.`external_id` = $p1) AND NOT v0:`_VerdigraphState` AND NOT v1:`_VerdigraphState` AND (EXISTS {',
+      'MATCH (v0)-[:`MEMBER`]->(v1)',
+      'WHERE (v0:`User`) AND (v1:`Group`)',
+      'RETURN 1 AS x0',
+      '})',
+    ])
+  })
+
+  test('a step from one fixed node gives each node at its other end once', () => {
+    const text = derivedText('MATCH (subject)-[:reads]->(resource)', { nodesOf: 'resource' })
+    expect(linesOf(text)).toEqual([
+      'MATCH (v0)',
+      'WHERE (v0.`external_id` = $p0) AND NOT v0:`_VerdigraphState`',
+      'CALL (v0) {',
+      'MATCH (v0)-[:`OWNER`]->(v1)',
+      'WHERE (v0:`User`) AND (v1:`Doc`)',
+      'RETURN DISTINCT v1 AS v1',
+      'UNION',
+      'MATCH (v0)',
+      'WHERE (v0:`User`)',
+      'CALL (v0) {',
+      'MATCH (v0)-[:`MEMBER`]->(v3)',
+      'WHERE (v0:`User`) AND (v3:`Group`)',
+      'RETURN DISTINCT v3 AS v3',
+      '}',
+      'MATCH (v3)-[:`VIEWER`]->(v1)',
+      'WHERE (v1:`Doc`)',
+      'RETURN DISTINCT v1 AS v1',
+      '}',
+    ])
+  })
+
+  test('a recursive definition that is a walk follows one path to each node', () => {
+    const text = derivedText('MATCH (subject)-[:inherits]->(resource)', { nodesOf: 'resource' })
+    expect(linesOf(text)).toEqual([
+      'MATCH (v0)',
+      'WHERE (v0.`external_id` = $p0) AND NOT v0:`_VerdigraphState`',
+      'CALL (v0) {',
+      'MATCH (v0)-[:`OWNER`]->(v2)',
+      'MATCH SHORTEST 1 ((v2)((v4)<-[v7:`PARENT`]-(v5) WHERE (v4:`Folder`)){0,}(v1))',
+      'WHERE (v0:`User`) AND NOT v1:`_VerdigraphState`',
+      'RETURN DISTINCT v1 AS v1',
+      '}',
+    ])
+  })
+
+  test('stored patterns wait for the nodes that a step reaches', () => {
+    const text = derivedText('MATCH (subject)-[:in]->(g)-[:VIEWER]->(resource)', { nodesOf: 'resource' })
+    expect(linesOf(text)).toEqual([
+      'MATCH (v0)',
+      'WHERE (v0.`external_id` = $p0) AND NOT v0:`_VerdigraphState`',
+      'CALL (v0) {',
+      'MATCH (v0)-[:`MEMBER`]->(v1)',
+      'WHERE (v0:`User`) AND (v1:`Group`)',
+      'RETURN DISTINCT v1 AS v1',
+      '}',
+      'MATCH (v1)-[:`VIEWER`]->(v3)',
+    ])
+  })
+
+  test('an optional step is an optional call', () => {
+    const text = derivedText('MATCH (subject), (resource) OPTIONAL MATCH (subject)-[:in]->(g)', 'exists')
+    expect(linesOf(text)).toEqual([
+      'MATCH (v0), (v1)',
+      'WHERE (v1.`external_id` = $p0) AND (v0.`external_id` = $p1) AND NOT v0:`_VerdigraphState` AND NOT v1:`_VerdigraphState`',
+      'OPTIONAL CALL (v0) {',
+      'MATCH (v0)',
+      'WHERE (v0 IS NOT NULL)',
+      'CALL (v0) {',
+      'MATCH (v0)-[:`MEMBER`]->(v2)',
+      'WHERE (v0:`User`) AND (v2:`Group`)',
+      'RETURN DISTINCT v2 AS v2',
+      '}',
+      'RETURN v2 AS v2',
+      '}',
+    ])
+  })
+
+  test('another recursion is not printed', () => {
+    expect(derivedText('MATCH (subject)-[:approves]->(resource)', 'exists')).toEqual(err('a definition with a table'))
+  })
 })
 
 test('a check compares both fixed variables with parameters, and stops at the first row', () => {
