@@ -200,7 +200,10 @@ export interface WriteInput {
 /** The ids of the written elements, by list, in the order of the items; empty for an element to delete that did not exist. */
 export type WriteOutput = Readonly<
   Record<'nodes' | 'relationships' | 'delete_relationships' | 'delete_nodes', readonly { readonly id: string }[]>
->
+> & {
+  /** What the declared types of an `OPEN` model do not allow, each with the place in the request. Absent: all items fit. */
+  readonly warnings?: readonly string[]
+}
 
 /** The searches of an authorizer. */
 export interface AuthorizerSearch {

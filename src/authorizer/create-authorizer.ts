@@ -354,22 +354,29 @@ async function writeItems(request: WriteInput, caller: AgentCaller, capture: Cap
     issues,
   )
   if (issues.length > 0) throw authorizerError({ kind: 'malformed', issues })
+  const warnings: string[] = []
   const written = async <T>(
     body: T | null,
     write: (body: T) => Promise<Result<BatchResult, ServiceError>>,
-  ): Promise<WriteOutput['nodes']> => (body === null ? [] : unwrap(await write(body).catch(thrownAsResult)).results)
-  return {
+  ): Promise<WriteOutput['nodes']> => {
+    if (body === null) return []
+    const { results, warnings: ofList = [] } = unwrap(await write(body).catch(thrownAsResult))
+    warnings.push(...ofList)
+    return results
+  }
+  const lists = {
     nodes: await written(toNodes, (body) => captureNodes(capture, call, body)),
     relationships: await written(toRelationships, (body) => captureRelationships(capture, call, body)),
     delete_relationships: await written(goneRelationships, (body) => deleteRelationships(capture, call, body)),
     delete_nodes: await written(goneNodes, (body) => deleteNodes(capture, call, body)),
   }
+  return warnings.length === 0 ? lists : { ...lists, warnings }
 }
 
-const lists = new Set(['nodes', 'relationships', 'delete_relationships', 'delete_nodes', 'use_global_db'])
+const memberNames = new Set(['nodes', 'relationships', 'delete_relationships', 'delete_nodes', 'use_global_db'])
 
 function unknownLists(request: object): readonly string[] {
-  return Object.keys(request).flatMap((name) => (lists.has(name) ? [] : [`unknown member \`${name}\``]))
+  return Object.keys(request).flatMap((name) => (memberNames.has(name) ? [] : [`unknown member \`${name}\``]))
 }
 
 function read<T>(

@@ -5,7 +5,15 @@ import { type FileDiagnostic, type FilePosition, ProjectFolderError } from '../p
 import { loadProject } from '../project/load-project.ts'
 import type { ProjectFolder } from '../project/project-folder.ts'
 import { loadScenario } from './load-scenario.ts'
-import { newlyShared, runScenario, type ScenarioRun, type ScenarioRunOptions, type SharedByScenarios } from './run.ts'
+import {
+  newlyShared,
+  runScenario,
+  type ScenarioRun,
+  type ScenarioRunOptions,
+  type SharedByScenarios,
+  withElement,
+} from './run.ts'
+import type { ScenarioFile } from './scenario.ts'
 
 /** The result of one scenario file. */
 export interface ScenarioFileResult {
@@ -64,10 +72,9 @@ async function runFile(
     projects.set(folder, known)
     return known
   }
-  let graphPosition: FilePosition = { file, line: 1, column: 1 }
+  let scenario: ScenarioFile | null = null
   try {
-    const scenario = await loadScenario(file, load)
-    graphPosition = scenario.graphPosition
+    scenario = await loadScenario(file, load)
     const run = await runScenario(scenario, {
       ...options,
       shared,
@@ -75,13 +82,18 @@ async function runFile(
     })
     return { file, projectFolder, run, errors: [] }
   } catch (error) {
-    return { file, projectFolder, run: null, errors: diagnosticsOf(error, graphPosition) }
+    return { file, projectFolder, run: null, errors: diagnosticsOf(error, file, scenario) }
   }
 }
 
 /** Throws an error that is not one of the files. */
-function diagnosticsOf(error: unknown, graphPosition: FilePosition): readonly FileDiagnostic[] {
+function diagnosticsOf(error: unknown, file: string, scenario: ScenarioFile | null): readonly FileDiagnostic[] {
+  const graphPosition: FilePosition = scenario?.graphPosition ?? { file, line: 1, column: 1 }
   if (error instanceof ProjectFolderError) return error.diagnostics
+  if (error instanceof AuthorizerError && error.issues.length > 0 && scenario !== null) {
+    const { items } = scenario
+    return error.issues.map((issue) => ({ ...graphPosition, message: `graph: ${withElement({ items }, issue)}` }))
+  }
   if (error instanceof AuthorizerError) return [{ ...graphPosition, message: `graph: ${error.message}` }]
   if (error instanceof OperationalError) return [{ ...graphPosition, message: error.message }]
   throw error

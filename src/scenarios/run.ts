@@ -25,7 +25,7 @@ import { Float } from '../kernel/float.ts'
 import { writeJson } from '../kernel/json/json.ts'
 import { isFaultReason } from '../pdp/denial-reasons.ts'
 import { compileDecisionDocument } from '../policy/compile-policy.ts'
-import { type FilePosition, ProjectFolderError } from '../project/file-diagnostic.ts'
+import { type FileDiagnostic, type FilePosition, ProjectFolderError } from '../project/file-diagnostic.ts'
 import { defaultSecretLookup, type SecretLookup } from '../project/secret-references.ts'
 import { defaultSettings, type Settings } from '../settings.ts'
 import { CoverageRecorder, type PolicyVariants, type ScenarioCoverage } from './coverage.ts'
@@ -55,6 +55,8 @@ export interface ScenarioRun {
   readonly name: string
   readonly file: string
   readonly checks: readonly ScenarioCheck[]
+  /** What of the graph the declared types of an `OPEN` model do not allow. */
+  readonly warnings: readonly FileDiagnostic[]
   /** Null: not requested. */
   readonly coverage: ScenarioCoverage | null
   readonly durationMs: number
@@ -103,7 +105,8 @@ export async function runScenario(
   }: ScenarioRunOptions = {},
 ): Promise<ScenarioRun> {
   const startedMs = performance.now()
-  const authorizer = await openScenario(scenario, secrets, shared.stored, settings)
+  const unfit: string[] = []
+  const authorizer = await openScenario(scenario, secrets, shared.stored, settings, (each) => unfit.push(...each))
   try {
     const recorder = coverage ? new CoverageRecorder(scenario, shared.variants) : null
     const checks: ScenarioCheck[] = []
@@ -115,22 +118,43 @@ export async function runScenario(
     }
     const found = recorder === null ? null : await recorder.result(secrets)
     const durationMs = performance.now() - startedMs
-    return { name: scenario.name, file: scenario.file, checks, coverage: found, durationMs }
+    const warnings = unfit.map((text) => ({
+      ...scenario.graphPosition,
+      message: `graph: ${withElement(scenario, text)}`,
+    }))
+    return { name: scenario.name, file: scenario.file, checks, warnings, coverage: found, durationMs }
   } finally {
     await authorizer.close()
   }
 }
 
-/** Opens an authorizer with the policies and the graph of a scenario. The caller closes it. Rejects as `runScenarioFile` does. */
+/** The text with the element in place of its number in the lists of the graph. */
+export function withElement({ items }: Pick<ScenarioFile, 'items'>, text: string): string {
+  return text.replace(/^(nodes|relationships)\[(\d+)\]/, (place, list: string, at: string) => {
+    const node = list === 'nodes' ? items.nodes?.[Number(at)] : undefined
+    const relationship = list === 'nodes' ? undefined : items.relationships?.[Number(at)]
+    if (node !== undefined) return `(${node.external_id}:${node.type})`
+    if (relationship === undefined) return place
+    const { source, type, target } = relationship
+    return `(${source.external_id}:${source.type})-[:${type}]->(${target.external_id}:${target.type})`
+  })
+}
+
+/**
+ * Opens an authorizer with the policies and the graph of a scenario. The caller closes it. `onWarnings`: what of the graph the model
+ * does not allow. Rejects as `runScenarioFile` does.
+ */
 export async function openScenario(
   scenario: ScenarioFile,
   secrets: SecretLookup = defaultSecretLookup(),
   stored: StoredProjects = new WeakMap(),
   settings: Settings = defaultSettings,
+  onWarnings: (warnings: readonly string[]) => void = () => undefined,
 ): Promise<Authorizer> {
   const authorizer = await openWithPlaces(scenario, secrets, stored, settings)
   try {
-    await authorizer.write(scenario.items)
+    const { warnings } = await authorizer.write(scenario.items)
+    if (warnings !== undefined) onWarnings(warnings)
     return authorizer
   } catch (error) {
     await authorizer.close()

@@ -36,9 +36,15 @@ export class HumanReport {
     }
     const failed = run.checks.filter(({ passed }) => !passed)
     const time = dim(`(${Math.round(run.durationMs)} ms)`)
-    if (failed.length === 0) return [`${green('✓')} ${file}: ${counted(run.checks.length, 'check')} ${time}`]
+    const warnings = run.warnings.map(({ message, ...at }) => {
+      return `  ${formatFileDiagnostic({ ...at, message: `warning: ${message}` })}`
+    })
+    if (failed.length === 0) {
+      return [`${green('✓')} ${file}: ${counted(run.checks.length, 'check')} ${time}`, ...warnings]
+    }
     return [
       red(`✗ ${file}: ${failed.length} of ${counted(run.checks.length, 'check')} failed`),
+      ...warnings,
       ...failed.flatMap((check) => this.failure(check)),
     ]
   }

@@ -21,9 +21,18 @@ export function jsonReport({ results, coverage, durationMs, startedAt }: TestRep
 function fileMembers({ file, run, errors }: ScenarioFileResult) {
   return {
     file,
-    ...(run !== null && { name: run.name, duration_ms: rounded(run.durationMs), checks: run.checks.map(checkMembers) }),
-    errors: errors.map(({ file: at, line, column, message }: FileDiagnostic) => ({ file: at, line, column, message })),
+    ...(run !== null && {
+      name: run.name,
+      duration_ms: rounded(run.durationMs),
+      checks: run.checks.map(checkMembers),
+      ...(run.warnings.length > 0 && { warnings: run.warnings.map(diagnosticMembers) }),
+    }),
+    errors: errors.map(diagnosticMembers),
   }
+}
+
+function diagnosticMembers({ file, line, column, message }: FileDiagnostic) {
+  return { file, line, column, message }
 }
 
 function checkMembers({ list, title, position, passed, expected, actual, details, durationMs }: ScenarioCheck) {

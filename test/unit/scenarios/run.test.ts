@@ -3,7 +3,9 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { readScenarioText } from '../../../src/scenarios/load-scenario.ts'
+import { HumanReport } from '../../../src/scenarios/report/human-report.ts'
 import { runScenario, runScenarioFile, type ScenarioRun } from '../../../src/scenarios/run.ts'
+import { runSuite } from '../../../src/scenarios/run-suite.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const setting = `
@@ -357,4 +359,39 @@ decisions:
   expect(checks.map(({ passed }) => passed)).toEqual([true, true])
   const faulty = readScenarioText('model.scenario.yaml', text.replace('UNION MATCH', 'UNION MACH'), null)
   await expect(runScenario(faulty)).rejects.toMatchObject({ diagnostics: [{ line: 4, column: 11 }] })
+})
+
+describe('a graph that the declared types do not allow', () => {
+  const text = (mode: string): string => `graph: |
+  (ann:User)-[:MEMBR]->(staff:Team {lvl: 3})
+model: |
+  ${mode} (:User), (:Team {level INTEGER}), (:User)-[:MEMBER]->(:Team)
+policies: []
+decisions: []
+`
+
+  test('warns of each element in its own notation if the model is open', async () => {
+    const run = await runScenario(readScenarioText('types.scenario.yaml', text('OPEN'), null))
+    const { warnings } = run
+    const as = (each: string): string => each
+    const report = new HumanReport({ red: as, green: as, dim: as })
+    const result = { file: run.file, projectFolder: null, run, errors: [] }
+    expect(report.file(result)[1]).toBe(
+      '  types.scenario.yaml:1:8: warning: graph: (staff:Team): `(:Team)` has no property `lvl`',
+    )
+    expect(warnings.map(({ file, line, message }) => `${file}:${line}: ${message}`)).toEqual([
+      'types.scenario.yaml:1: graph: (staff:Team): `(:Team)` has no property `lvl`',
+      'types.scenario.yaml:1: graph: (ann:User)-[:MEMBR]->(staff:Team): the model declares no relationship type `MEMBR`; did you mean `MEMBER`?',
+    ])
+  })
+
+  test('is not run if the model is closed', async () => {
+    const file = join(temporaryFolder(), 'types.scenario.yaml')
+    writeFileSync(file, text('CLOSED'))
+    const [result] = await runSuite([file], {})
+    expect(result?.run).toBeNull()
+    expect(result?.errors.map(({ message }) => message)).toEqual([
+      'graph: (staff:Team): `(:Team)` has no property `lvl`',
+    ])
+  })
 })
