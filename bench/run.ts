@@ -6,6 +6,7 @@ import { cerbos } from './cerbos/cerbos.bench.ts'
 import { browser } from './console/console.bench.ts'
 import { context } from './context-query/context.bench.ts'
 import { decision } from './engine/decision.bench.ts'
+import { definitions } from './engine/definitions.bench.ts'
 import { engine } from './engine/engine.bench.ts'
 import { paths } from './engine/paths.bench.ts'
 import { search } from './engine/search.bench.ts'
@@ -28,6 +29,7 @@ const benches: readonly Bench[] = [
   engine,
   search,
   paths,
+  definitions,
   evaluation,
   context,
   mcp,

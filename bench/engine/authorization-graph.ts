@@ -228,14 +228,15 @@ export const sortedText = (items: readonly string[]): string => items.toSorted()
 
 const flip = ([from, to]: readonly [number, number]): readonly [number, number] => [to, from]
 
-function index(pairs: readonly (readonly [number, number])[], size: number): number[][] {
+/** By the first number, the second numbers. */
+export function index(pairs: readonly (readonly [number, number])[], size: number): number[][] {
   const lists: number[][] = Array.from({ length: size }, () => [])
   for (const [from, to] of pairs) lists[from]!.push(to)
   return lists
 }
 
 /** The distinct ends of one more step. */
-function through(starts: readonly number[], step: readonly (readonly number[])[]): number[] {
+export function through(starts: readonly number[], step: readonly (readonly number[])[]): number[] {
   const found = new Set<number>()
   for (const start of starts) for (const end of step[start]!) found.add(end)
   return [...found]
