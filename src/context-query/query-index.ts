@@ -5,7 +5,7 @@ import { PerProjectCache } from '../config/per-project-cache.ts'
 import { CompiledForPair, CompiledOnce } from '../kernel/compiled-once.ts'
 import { LaneRequiredError } from '../kernel/request/lane-required.ts'
 import type { Result } from '../kernel/result.ts'
-import { modelOf, modelsKind, type StoredModel } from '../model/stored-model.ts'
+import { modelsKind, type StoredModel } from '../model/stored-model.ts'
 import { policiesKind } from '../policy/authorization-policy.ts'
 import { CompileBudget, type IndexOptions } from '../policy/compile-budget.ts'
 import { type CompiledQuery, compileStoredQuery, type QueryCompileError } from './compile-query.ts'
@@ -103,11 +103,14 @@ export class QueryIndex {
   private compiled(stored: StoredDocument, budget: CompileBudget): QueryCompilation | null {
     const policy = this.documents.get(policiesKind, stored.fields.policy_id as string)
     if (policy === null || policy.fields.status !== 'ACTIVE') return null
-    const model = modelOf(this.documents, stored.project_id)
+    const model = budget.modelOf(this.documents, stored.project_id)
     const queries = this.byPolicy.get(model, policy, () => new CompiledOnce())
     return queries.get(stored, () => {
       const characters = (stored.fields.query as string).length + (policy.fields.policy as string).length
-      budget.charge(characters, stored, () => this.compiled(stored, new CompileBudget()))
+      budget.charge(characters, stored, () => {
+        this.compiled(stored, new CompileBudget())
+        return null
+      })
       return this.compile(stored, policy, model)
     })
   }

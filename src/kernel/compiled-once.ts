@@ -7,6 +7,11 @@
 export class CompiledOnce<Source extends object, Compiled> {
   private readonly results = new WeakMap<Source, { readonly compiled: Compiled }>()
 
+  /** Whether `get` would not compile. */
+  has(source: Source): boolean {
+    return this.results.has(source)
+  }
+
   /** Returns the result for `source`. Calls `compile` the first time; if it throws, nothing is kept. */
   get(source: Source, compile: (source: Source) => Compiled): Compiled {
     const known = this.results.get(source)

@@ -4,9 +4,10 @@ import type { ConfigReader, DocumentFields } from '../config/kind.ts'
 import type { KnownSymbols } from '../engine/unknown-symbols.ts'
 import { CompiledOnce } from '../kernel/compiled-once.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import { allSteps, type Steps } from '../kernel/steps.ts'
 import type { GraphTypes } from './graph-types.ts'
 import { nameProblem, nodesWith, propertyProblem } from './known-values.ts'
-import { compileModel, type ProjectModel } from './project-model.ts'
+import { compilingModel, type ProjectModel } from './project-model.ts'
 
 /** Name of the kind. */
 export const modelsKind = 'models'
@@ -24,11 +25,26 @@ const compiled = new CompiledOnce<DocumentFields, StoredModel>()
 
 /** The compiled model of stored fields. Issues are for the author: each has the path, the line and the column. */
 export function compiledModel(fields: DocumentFields): StoredModel {
-  return compiled.get(fields, ({ model }) => {
-    const text = model as string
-    const result = compileModel(text)
-    return result.ok ? result : err(result.error.map((issue) => `model: ${renderDiagnostic(text, issue)}`))
-  })
+  return compiled.get(fields, () => allSteps(compiling(fields)))
+}
+
+/** Whether `compiledModel` would not compile. */
+export function isModelCompiled(fields: DocumentFields): boolean {
+  return compiled.has(fields)
+}
+
+/** As `compiledModel`, in steps. */
+export function* compilingStoredModel(fields: DocumentFields): Steps<StoredModel> {
+  if (isModelCompiled(fields)) return compiledModel(fields)
+  const model = yield* compiling(fields)
+  // Policies are compiled for one object of a model, so an earlier one stays.
+  return compiled.get(fields, () => model)
+}
+
+function* compiling({ model }: DocumentFields): Steps<StoredModel> {
+  const text = model as string
+  const result = yield* compilingModel(text)
+  return result.ok ? result : err(result.error.map((issue) => `model: ${renderDiagnostic(text, issue)}`))
 }
 
 /** The names of the derived relationship types of a model. Empty for one that does not compile. */
@@ -63,8 +79,13 @@ export function usedModelOf(reader: ConfigReader, projectId: string): UsedModel 
 
 /** The model of a project. */
 export function modelOf(reader: ConfigReader, projectId: string): StoredModel {
-  const [document] = reader.inScope(modelsKind, projectId)
-  return document === undefined ? noModel : compiledModel(document.fields)
+  const fields = modelFieldsOf(reader, projectId)
+  return fields === null ? noModel : compiledModel(fields)
+}
+
+/** The stored fields of the model of a project; null: it has none. */
+export function modelFieldsOf(reader: ConfigReader, projectId: string): DocumentFields | null {
+  return reader.inScope(modelsKind, projectId)[0]?.fields ?? null
 }
 
 /** An issue for each member of a document that names a label which the model of the project does not declare. */

@@ -3,7 +3,7 @@
 import { type ConfigSource, projectsKind, type StoredDocument } from '../config/kind.ts'
 import { PerProjectCache } from '../config/per-project-cache.ts'
 import { CompiledForPair } from '../kernel/compiled-once.ts'
-import { modelOf, modelsKind, type StoredModel } from '../model/stored-model.ts'
+import { modelsKind, type StoredModel } from '../model/stored-model.ts'
 import { policiesKind } from './authorization-policy.ts'
 import { CompileBudget, type IndexOptions } from './compile-budget.ts'
 import type { CompiledPolicy } from './compile-policy.ts'
@@ -118,9 +118,12 @@ export class DraftPolicies {
   /** Compiled once for each revision and model. */
   private compile({ project_id, fields }: StoredDocument, budget: CompileBudget) {
     const text = fields.policy as string
-    const model = modelOf(this.documents, project_id)
+    const model = budget.modelOf(this.documents, project_id)
     this.compiled.get(model, fields, () => {
-      budget.charge(text.length, fields, () => void compiledDecisionPolicy(fields, model))
+      budget.charge(text.length, fields, () => {
+        compiledDecisionPolicy(fields, model)
+        return null
+      })
       return true
     })
     return compiledDecisionPolicy(fields, model)

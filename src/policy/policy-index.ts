@@ -6,7 +6,8 @@ import { PerProjectCache } from '../config/per-project-cache.ts'
 import type { GraphDependencies } from '../engine/conditions.ts'
 import { CompiledForPair } from '../kernel/compiled-once.ts'
 import { LaneRequiredError } from '../kernel/request/lane-required.ts'
-import { modelOf, modelsKind, type StoredModel } from '../model/stored-model.ts'
+import type { Steps } from '../kernel/steps.ts'
+import { compilingStoredModel, modelFieldsOf, modelsKind, type StoredModel } from '../model/stored-model.ts'
 import { policiesKind } from './authorization-policy.ts'
 import { CompileBudget, type IndexOptions } from './compile-budget.ts'
 import type { CompiledPolicy } from './compile-policy.ts'
@@ -61,9 +62,11 @@ export class PolicyIndex {
    * Compiles one policy at each step, after a start: no decision then waits for all policies of its project, and
    * policies that no longer compile are reported. Skips policies that are too large for the event loop.
    */
-  *warming(): Generator<void, void> {
+  *warming(): Steps<void> {
     const { maxInlineChars = Number.POSITIVE_INFINITY } = this.options
     for (const { id } of [...this.documents.all(projectsKind)]) {
+      const model = modelFieldsOf(this.documents, id)
+      if (model !== null) yield* compilingStoredModel(model)
       for (const document of this.documents.inScope(policiesKind, id)) {
         if (!isActiveDecisionPolicy(document) || textOf(document).length > maxInlineChars) continue
         this.compiledFrom(document, new CompileBudget())
@@ -151,9 +154,12 @@ export class PolicyIndex {
   }
 
   private compiledFrom(document: StoredDocument, budget: CompileBudget): CompiledPolicy | null {
-    const model = modelOf(this.documents, document.project_id)
+    const model = budget.modelOf(this.documents, document.project_id)
     return this.policies.get(model, document, () => {
-      budget.charge(textOf(document).length, document, () => this.compiledFrom(document, new CompileBudget()))
+      budget.charge(textOf(document).length, document, () => {
+        this.compiledFrom(document, new CompileBudget())
+        return null
+      })
       return this.compilePolicy(document, model)
     })
   }

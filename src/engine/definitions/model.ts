@@ -1,11 +1,12 @@
 // A model: the definitions of derived relationship types, from one text. Definitions may use each other and themselves; what a
 // definition excludes must not depend on it (stratified negation), so that there is exactly one least set of pairs.
-import type { DefinitionText, Query, Span } from '../../../grammar/ast.ts'
+import type { DefinitionText, ModelText, Query, Span } from '../../../grammar/ast.ts'
 import type { Diagnostic } from '../../../grammar/diagnostic.ts'
 import { parseModel } from '../../../grammar/index.ts'
 import { assert } from '../../kernel/assert.ts'
 import { isReservedName } from '../../kernel/element-rules.ts'
 import { err, ok, type Result } from '../../kernel/result.ts'
+import { allSteps, type Steps } from '../../kernel/steps.ts'
 import { bindBranch } from '../bind/bind-query.ts'
 import type { TabledBranch, TabledDefinition } from '../bind/bound.ts'
 import type { Definition, Definitions, QueryDefinitions } from '../bind/definitions.ts'
@@ -21,8 +22,13 @@ const MAX_DEFINITIONS = 1_000
 /** Compiles a model. The error holds every diagnostic; its places are offsets of the text. */
 export function compileModel(text: string): Result<CompiledModel, readonly Diagnostic[]> {
   const parsed = parseModel(text)
-  if (!parsed.ok) return err(parsed.diagnostics)
-  const { definitions } = parsed.model
+  return parsed.ok ? allSteps(compilingDefinitions(parsed.model)) : err(parsed.diagnostics)
+}
+
+/** As `compileModel`, for a text that was parsed: one definition in each step. */
+export function* compilingDefinitions({
+  definitions,
+}: Pick<ModelText, 'definitions'>): Steps<Result<CompiledModel, readonly Diagnostic[]>> {
   const diagnostics = definitions.flatMap((definition, at) => shapeFaults(definition, definitions.slice(0, at)))
   const beyond = definitions[MAX_DEFINITIONS]
   if (beyond !== undefined) {
@@ -40,8 +46,10 @@ export function compileModel(text: string): Result<CompiledModel, readonly Diagn
   const components = componentsOf(texts)
   diagnostics.push(...[...texts].flatMap(([name, { uses }]) => cycleFaults(name, uses, texts, components)))
   if (diagnostics.length > 0) return err(diagnostics)
+  yield
   const model = new CompiledModel(texts, components, null)
-  diagnostics.push(...model.bindAll(dialects.definition))
+  yield
+  diagnostics.push(...(yield* model.binding(dialects.definition)))
   return diagnostics.length > 0 ? err(diagnostics) : ok(model)
 }
 
@@ -295,6 +303,11 @@ export class CompiledModel implements Definitions {
 
   /** Binds every alternative. Returns what is wrong with them. */
   bindAll(dialect: Dialect): readonly Diagnostic[] {
+    return allSteps(this.binding(dialect))
+  }
+
+  /** As `bindAll`, one definition in each step. */
+  *binding(dialect: Dialect): Steps<readonly Diagnostic[]> {
     const diagnostics: Diagnostic[] = []
     for (const [name, { branches }] of this.definitions) {
       const { body } = this.texts.get(name)!.definition
@@ -308,6 +321,7 @@ export class CompiledModel implements Definitions {
         }
       })
       this.bound.set(name, { name, component: this.components.get(name)!, branches: bound })
+      yield
     }
     return diagnostics
   }
