@@ -274,14 +274,15 @@ async function auditFiles(
 ): Promise<ArchiveSource[]> {
   const copy = join(staging, 'listed-audit')
   await held.copyTo(copy)
-  const index = new AuditIndex(copy, { readOnly: true })
+  const index = AuditIndex.existing(copy)
   try {
-    const logs = index.logs().filter(({ owner }) => projectId === undefined || owner === projectId)
+    const logs = (index?.logs() ?? []).filter(({ owner }) => projectId === undefined || owner === projectId)
     const files: ArchiveSource[] = []
-    for (const log of logs) files.push(...(await filesOfLog(dataDir, log, index.newestCheckpoint(log.id), staging)))
+    for (const log of logs)
+      files.push(...(await filesOfLog(dataDir, log, index?.newestCheckpoint(log.id) ?? null, staging)))
     return files
   } finally {
-    await index.close()
+    await index?.close()
     rmSync(copy, { recursive: true })
   }
 }

@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { OperationalError } from '../kernel/errors.ts'
-import { DATA_FILE, LMDB_LOCK_FILE } from '../kernel/folder/data-folder.ts'
+import { LMDB_LOCK_FILE } from '../kernel/folder/data-folder.ts'
 import { AuditIndex } from '../store/audit/audit-index.ts'
 import { endCopy } from '../store/documents/document-copy.ts'
 import { auditLayout, documentsLayout, eventsLayout, graphLayout, readFolderLayout } from '../store/lmdb/layout.ts'
@@ -161,9 +161,8 @@ interface RestoredLog {
 
 /** The audit logs of a restored data folder. */
 export async function restoredLogs(dataDir: string): Promise<readonly RestoredLog[]> {
-  const folder = auditIndexFolder(dataDir)
-  if (!existsSync(join(folder, DATA_FILE))) return []
-  const index = new AuditIndex(folder, { readOnly: true })
+  const index = AuditIndex.existing(auditIndexFolder(dataDir))
+  if (index === null) return []
   try {
     return index.logs().flatMap(({ owner, generations }) => {
       const last = generations.at(-1)

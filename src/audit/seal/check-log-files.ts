@@ -15,7 +15,8 @@ import { hashesOf, TileTree } from '../log/tile-tree.ts'
  * as `log/generation`; of these, only the published part is compared.
  */
 export async function auditLogFindings(folder: string, lost: ReadonlySet<string> = new Set()): Promise<string[]> {
-  const index = new AuditIndex(join(folder, AUDIT_INDEX_FOLDER), { readOnly: true })
+  const index = AuditIndex.existing(join(folder, AUDIT_INDEX_FOLDER))
+  if (index === null) return []
   const findings: string[] = []
   try {
     for (const { id, generations, checkpoint } of index.logs()) {

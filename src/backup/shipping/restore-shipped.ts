@@ -140,13 +140,14 @@ function removeDeleted(staging: string, environments: ReadonlySet<string>): void
 async function keepListedLogs(staging: string): Promise<void> {
   const logs = join(staging, AUDIT_FOLDER, AUDIT_LOGS_FOLDER)
   const folder = auditIndexFolder(staging)
-  if (!existsSync(join(folder, DATA_FILE))) {
+  const index = AuditIndex.existing(folder)
+  if (index === null) {
     rmSync(logs, { recursive: true, force: true })
+    rmSync(join(folder, LMDB_LOCK_FILE), { force: true })
     return
   }
   const kept = join(staging, AUDIT_FOLDER, `.${AUDIT_LOGS_FOLDER}`)
   const parts = join(staging, AUDIT_FOLDER, '.parts')
-  const index = new AuditIndex(folder, { readOnly: true })
   try {
     for (const log of index.logs()) {
       for (const { name, make } of await filesOfLog(staging, log, index.newestCheckpoint(log.id), parts)) {

@@ -111,8 +111,7 @@ export class ShippedLogs {
   private async openIndex(): Promise<AuditIndex | null> {
     const folder = auditIndexFolder(this.dataDir)
     if (this.index !== null || !existsSync(join(folder, DATA_FILE))) return this.index
-    const open = () => new AuditIndex(folder, { readOnly: true })
-    this.index = await openWhenUnwritten(folder, open, COMMAND_LOCK_TIMEOUT_MS)
+    this.index = await openWhenUnwritten(folder, () => AuditIndex.existing(folder), COMMAND_LOCK_TIMEOUT_MS)
     return this.index
   }
 

@@ -14,8 +14,6 @@ import { AuditIndex } from '../../store/audit/audit-index.ts'
 import type { AuditGeneration, AuditLog, LostLogEnd } from '../../store/audit/audit-types.ts'
 import { openCollections } from '../../store/documents/collections.ts'
 import { holdsEnvironment } from '../../store/lmdb/environment-folder.ts'
-import { NoLayoutError } from '../../store/lmdb/layout.ts'
-import { MissingDatabaseError } from '../../store/lmdb/lmdb-file.ts'
 import type { LmdbFileOptions } from '../../store/lmdb/open-file.ts'
 import { COMMAND_LOCK_TIMEOUT_MS } from '../../store/lmdb/open-lock.ts'
 
@@ -118,14 +116,8 @@ const unknownLog: IndexedLog = { log: null, published: [] }
 
 async function readLogs(path: string, options: LmdbFileOptions): Promise<ReadonlyMap<string, IndexedLog>> {
   if (!holdsEnvironment(path)) return new Map()
-  let index: AuditIndex
-  try {
-    index = new AuditIndex(path, options)
-  } catch (failure) {
-    // A service that starts creates it at this moment.
-    if (failure instanceof NoLayoutError || failure instanceof MissingDatabaseError) return new Map()
-    throw failure
-  }
+  const index = AuditIndex.existing(path, options)
+  if (index === null) return new Map()
   try {
     return new Map(
       index.logs().map((log) => {

@@ -4,8 +4,9 @@ import { assert } from '../../kernel/assert.ts'
 import { ByteWriter } from '../format/bytes.ts'
 import { AUDIT_ENTRY, type AuditKey, type AuditPostingKey } from '../format/keys.ts'
 import { AUDIT_DESCRIPTION, openMeta } from '../lmdb/databases.ts'
-import { auditLayout, checkLayout } from '../lmdb/layout.ts'
-import { LmdbFile } from '../lmdb/lmdb-file.ts'
+import { holdsEnvironment } from '../lmdb/environment-folder.ts'
+import { auditLayout, checkLayout, NoLayoutError } from '../lmdb/layout.ts'
+import { LmdbFile, MissingDatabaseError } from '../lmdb/lmdb-file.ts'
 import type { LmdbFileOptions } from '../lmdb/open-file.ts'
 import { PendingWrites } from '../lmdb/pending-writes.ts'
 import type { ReadOptions } from '../lmdb/raw-database.ts'
@@ -70,6 +71,19 @@ export class AuditIndex {
     } catch (error) {
       void this.file.close()
       throw error
+    }
+  }
+
+  /**
+   * Opens the index for reads. Null: it does not exist yet, or the first start of a service is creating it. Throws OperationalError.
+   */
+  static existing(path: string, options: LmdbFileOptions = {}): AuditIndex | null {
+    if (!holdsEnvironment(path)) return null
+    try {
+      return new AuditIndex(path, { ...options, readOnly: true })
+    } catch (failure) {
+      if (failure instanceof NoLayoutError || failure instanceof MissingDatabaseError) return null
+      throw failure
     }
   }
 

@@ -18,16 +18,17 @@ export interface ExportedLogs {
 
 /**
  * Writes all logs, or that of a project, to the new folder `out`: `<log>/<generation>/…`, and `keys`. `indexCopy`: a copy of the
- * index, which says how far they reach.
+ * index, which says how far they reach. Null: the index has not been written.
  */
 export async function exportAuditLogs(
   dataDir: string,
   indexCopy: string,
   projectId: string | undefined,
   out: string,
-): Promise<ExportedLogs> {
+): Promise<ExportedLogs | null> {
   const staging = `${out}.parts`
-  const index = new AuditIndex(indexCopy, { readOnly: true })
+  const index = AuditIndex.existing(indexCopy)
+  if (index === null) return null
   try {
     const logs = index.logs().filter(({ owner }) => projectId === undefined || owner === projectId)
     mkdirSync(out, { mode: 0o700 })

@@ -117,6 +117,7 @@ async function exportLogs(
   try {
     const partial = join(temporary.folder, 'logs')
     const exported = await exportAuditLogs(dataDir, index, projectId, partial)
+    if (exported === null) return null
     renameSync(partial, out)
     syncPath(parent)
     return exported

@@ -310,7 +310,7 @@ test('a place that is away for a while gets all changes afterwards, and the fail
     return Number(new RegExp(`^${name}(?:{[^}]*})? (\\S+)$`, 'm').exec(reply.body)?.[1] ?? Number.NaN)
   }
   await shipped(line, project)
-  expect(await metric('verdigraph_shipping_failures_total')).toBe(0)
+  expect(await metric('verdigraph_shipping_failures_total'), fixture.server.notices()).toBe(0)
   // With a file under its name, the folder can be neither read nor written.
   writeFileSync(away, '')
   pointTo(away)
