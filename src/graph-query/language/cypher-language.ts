@@ -15,6 +15,7 @@ import { lintRules } from '../../language/lint/rules.ts'
 import { completionsAt } from '../../language/server/complete.ts'
 import { plainText } from '../../language/source/located-text.ts'
 import type { MemberPath, PolicySource } from '../../language/source/policy-source.ts'
+import { definitionRemarks } from '../../model/definition-remarks.ts'
 import { compileModel, type ProjectModel } from '../../model/project-model.ts'
 import { definedNames, modelSymbols, type StoredModel } from '../../model/stored-model.ts'
 import {
@@ -64,7 +65,9 @@ function queryErrors(text: string, model: ProjectModel | null): CheckFinding[] {
 
 function modelErrors(text: string): CheckFinding[] {
   const compiled = compileModel(text)
-  if (compiled.ok) return []
+  if (compiled.ok) {
+    return inOrder(definitionRemarks(text).map((remark) => findingOf({ ...remark, document: null }, '')))
+  }
   return inOrder(
     compiled.error.map(({ message, span }) =>
       findingOf({ rule: 'invalid-model', document: null, span: shown(span), message }, ''),

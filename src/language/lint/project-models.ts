@@ -1,4 +1,5 @@
 // The models of the projects whose files are checked: each file is compiled with the model of the nearest folder around it.
+import { definitionRemarks } from '../../model/definition-remarks.ts'
 import { modelStart } from '../../model/model-file.ts'
 import { compileModel, type ProjectModel } from '../../model/project-model.ts'
 import { isModelFile, type LanguageDocument } from '../source/policy-source.ts'
@@ -35,11 +36,17 @@ export class ProjectModels {
     return compiled?.ok ? compiled.value : null
   }
 
-  /** The errors of a model. */
+  /** The errors of a model, or doubts about one that compiles. */
   faultsOf(document: LanguageDocument): readonly RawFinding[] {
     const start = modelStart(document.text)
     const compiled = this.compile(document)
-    if (compiled.ok) return []
+    if (compiled.ok) {
+      return definitionRemarks(document.text.slice(start)).map(({ span, ...remark }) => ({
+        ...remark,
+        document,
+        span: { start: start + span.start, end: start + span.end },
+      }))
+    }
     return compiled.error.map(({ message, span }) => ({
       rule: 'invalid-model',
       document,

@@ -54,6 +54,31 @@ export const lintRules = {
       },
     ],
   },
+  'empty-definition': {
+    severity: 'error',
+    summary: 'No graph can give a definition a pair.',
+    advice: 'Each alternative needs the definition itself. Add one that begins with stored relationships.',
+    canBeIgnored: true,
+    example: [
+      {
+        file: 'model.gql',
+        text: 'DEFINE (u:User)-[:can_read]->(d:Doc) AS {\n  MATCH (d)-[:PARENT]->(f) WHERE (u)-[:can_read]->(f)\n}\n',
+      },
+    ],
+  },
+  'unnamed-end': {
+    severity: 'warning',
+    summary: 'An alternative of a definition does not name an end, and names another node that nothing else uses.',
+    advice:
+      'It derives pairs with every node that can be the end. Most often the name is misspelt. If all nodes are meant, the other node needs no name.',
+    canBeIgnored: true,
+    example: [
+      {
+        file: 'model.gql',
+        text: 'DEFINE (u:User)-[:can_read]->(d:Doc) AS {\n  MATCH (u)-[:OWNER]->(doc)\n}\n',
+      },
+    ],
+  },
   'undeclared-type': {
     severity: 'error',
     summary: 'A policy does not fit the declared types of the model.',

@@ -523,6 +523,24 @@ describe('with the model of a project', () => {
     expect([finding?.rule, finding?.line, finding?.column]).toEqual(['invalid-model', 4, model.indexOf('MATCH') + 1])
   })
 
+  test.each([
+    ['DEFINE (p)-[:a]->(c) AS { MATCH (p)-[:OWNS]->(x) }', 'unnamed-end 1:47'],
+    ['DEFINE (p)-[:a]->(c) AS { MATCH (p)-[:OWNS]->(c) UNION MATCH (y)-[:OWNS]->(c) }', 'unnamed-end 1:63'],
+    ['DEFINE (p)-[:a]->(c) AS { MATCH (p:Admin) UNION MATCH (c) WHERE c.public UNION MATCH (p)-[:IN]->(:Staff) }', ''],
+    ['DEFINE (p)-[:a]->(c) AS { MATCH (p)-[:OWNS]->(x) WHERE x.n = c.n }', ''],
+    [
+      'DEFINE (p)-[:a]->(c) AS { MATCH (p)-[:b]->(c) } DEFINE (p)-[:b]->(c) AS { MATCH (p)-[:a]->+(c) }',
+      'empty-definition 1:14, empty-definition 1:62',
+    ],
+    ['DEFINE (p)-[:a]->(c) AS { MATCH (p)-[:OWNS]->(x) WHERE (x)-[:a]->(c) }', 'empty-definition 1:14'],
+    ['DEFINE (p)-[:a]->(c) AS { MATCH (p), (c) WHERE (p)-[:a]->(c) OR c.public }', ''],
+    ['DEFINE (p)-[:a]->(c) AS { MATCH (p)-[:a]->*(c) }', ''],
+    ['DEFINE (p)-[:a]->(c) AS { MATCH (p)-[:a]->{,2}(c) }', ''],
+  ])('of %s, doubts that it means that', (text, expected) => {
+    const found = run(['shop/model.gql', `${text}\n`])
+    expect(found.map(({ rule, line, column }) => `${rule} ${line}:${column}`).join(', ')).toBe(expected)
+  })
+
   test('a policy with a definition is not covered by one with another, and covers no other policy', () => {
     const both = `${model}DEFINE (p:Person)-[:may_lend]->(c:Car) AS { MATCH (p)-[:LENDS]->(c) }\n`
     const policies = [MAY, MAY.replace('drive', 'lend'), 'MATCH (subject)-[:OWNS]->(resource)'].map(
