@@ -6,7 +6,7 @@ import type { PropertyMetadata } from '../engine/store.ts'
 import { canonicalProperty, externalIdIssue } from '../engine/value/canonical-property.ts'
 import { fromJson, toJson } from '../engine/value/json-conversion.ts'
 import type { PropertyValue, Value } from '../engine/value/value.ts'
-import { isTimestamp } from '../kernel/element-rules.ts'
+import { externalIdLength, isTimestamp } from '../kernel/element-rules.ts'
 import { Float } from '../kernel/float.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { missingParameterText } from '../policy/input-parameters.ts'
@@ -77,7 +77,7 @@ export function valueIssue(source: ValueSource, place: string, expected: string)
 /** The message for an invalid property value. */
 export const expectedValue = 'expected a string, a finite number, a boolean or an array of one of these'
 /** The message for an invalid external id. */
-export const expectedExternalId = 'expected a string of 1 to 256 characters'
+export const expectedExternalId = `expected a string of ${externalIdLength.min} to ${externalIdLength.max} characters`
 /** The message for an invalid label. */
 export const expectedLabel = 'expected a label, or an array of labels, that is not reserved'
 /** The message for an invalid resolver name. */
@@ -98,7 +98,7 @@ function isJsonScalar(value: Value): boolean {
   return value instanceof Float ? Number.isFinite(value.value) : value !== null && typeof value !== 'object'
 }
 
-/** Returns a string of 1 to 256 characters; null for any other value. */
+/** Returns a string that can be an external id; null for any other value. */
 export function toExternalId(value: Value): string | null {
   return typeof value === 'string' && externalIdIssue(value) === null ? value : null
 }

@@ -223,7 +223,7 @@ export interface OpenSnapshot extends Snapshot {
 export interface NodeKey {
   /** The node type, which is also a label. */
   readonly type: string
-  /** At most 256 characters. */
+  /** At most 1,024 characters. */
   readonly externalId: string
 }
 

@@ -10,7 +10,7 @@ export interface LengthRange {
 }
 
 /** Length of an external id. */
-export const externalIdLength: LengthRange = { min: 1, max: 256 }
+export const externalIdLength: LengthRange = { min: 1, max: 1024 }
 /** Length of a label or node type. */
 export const labelLength: LengthRange = { min: 1, max: 64 }
 /** Length of a relationship type. */

@@ -24,7 +24,8 @@ export interface PagePosition {
   readonly limit: number | null
 }
 
-const FORM = /^([A-Za-z0-9_-]{1,4096})\.([A-Za-z0-9_-]{1,128})$/
+/** The position has an external id of at most 1,024 characters, each of which JSON may write with six. */
+const FORM = /^([A-Za-z0-9_-]{1,16384})\.([A-Za-z0-9_-]{1,128})$/
 
 /** Creates and reads page tokens that expire after `lifetimeMs`. */
 export class PageTokens {

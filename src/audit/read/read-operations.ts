@@ -36,7 +36,8 @@ const generation = z
   .optional()
   .describe('the history of the log, of which a restore begins another one; absent: the newest')
 const instant = z.iso.datetime({ offset: true }).optional()
-const value = z.string().min(1).max(1024).optional()
+/** The path of a relationship has two external ids, whose characters are percent-encoded. */
+const value = z.string().min(1).max(32_768).optional()
 
 /** The query of `logs`, `manifests` and `checkpoints`. */
 export const auditPageQuery = z.strictObject({ project_id: projectId, cursor, pagesize })

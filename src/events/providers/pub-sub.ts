@@ -85,16 +85,21 @@ function messageOf({ attributes, data, orderingKey }: OutgoingEvent): object {
     data: Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64'),
     attributes: {
       ...(datacontenttype === undefined ? {} : { 'content-type': datacontenttype }),
-      ...Object.fromEntries(Object.entries(others).map(([name, value]) => [`ce-${name}`, value])),
+      ...Object.fromEntries(Object.entries(others).map(([name, value]) => [`ce-${name}`, boundedValue(name, value)])),
     },
     orderingKey: boundedKey(orderingKey, ORDERING_KEY_BYTES_MAX),
   }
 }
 
+/** A subject has the external ids of an element, which the data has too. */
+function boundedValue(name: string, value: unknown): unknown {
+  return name === 'subject' ? boundedKey(value as string, ATTRIBUTE_BYTES_MAX) : value
+}
+
 function attributeError({ attributes }: OutgoingEvent): string | null {
   for (const name in attributes) {
     const bytes = Buffer.byteLength(attributes[name] as string)
-    if (bytes > ATTRIBUTE_BYTES_MAX) {
+    if (bytes > ATTRIBUTE_BYTES_MAX && name !== 'subject') {
       return oneLine(`the attribute \`${name}\` has ${bytes} bytes; Pub/Sub accepts ${ATTRIBUTE_BYTES_MAX}`)
     }
   }

@@ -29,7 +29,17 @@ export const recordsFeature: FolderFeature = {
   isUsedBy: ({ kind }) => kind === 'event-sinks' || kind === 'audit-signings',
 }
 
-/** All features, oldest first. */
+/**
+ * Long external ids: a program without them would not find their nodes. They are in graphs and not in documents, so that the folder of the
+ * graph has the level.
+ */
+export const longIdsFeature: Pick<FolderFeature, 'level' | 'since' | 'name'> = {
+  level: 1,
+  since: '0.1.0',
+  name: 'external ids of more than 256 characters',
+}
+
+/** All features of documents, oldest first. */
 export const folderFeatures: readonly FolderFeature[] = [
   recordsFeature,
   {

@@ -1,5 +1,6 @@
 // The key layout: the only file that knows the byte order of keys. Integers are big-endian, so keys sort as their fields do.
 // Each codec writes directly into the key buffer of lmdb-js. A key object may be reused from call to call.
+import { createHash } from 'node:crypto'
 import type { Direction, NodeId, RelationshipId, SymbolId } from '../../engine/store.ts'
 import { Float } from '../../kernel/float.ts'
 import { seedWithBytes, seedWithText, seedWithWords } from './checksum.ts'
@@ -162,10 +163,29 @@ export const symbolKeys: KeyCodec<SymbolKey> = {
 
 // -- upsert keys
 
-/** In UTF-16 code units: 256 characters of at most two units. At three bytes per unit a key stays below LMDB's limit. */
-export const EXTERNAL_ID_UNITS_MAX = 512
+/** In UTF-16 code units: 1,024 characters of at most two units. */
+export const EXTERNAL_ID_UNITS_MAX = 2048
 
-/** Key that maps node type and external id to a node. */
+/** In UTF-16 code units: at three bytes per unit a key stays below LMDB's limit. The key of a longer external id has its hash. */
+const KEY_TEXT_UNITS_MAX = 512
+
+/** No external id begins with a lone surrogate, so the text for a hash differs from that of every external id. */
+const HASH_MARK = '\udfff'
+const HASH_TEXT = new RegExp(`^${HASH_MARK}[\\da-f]{64}$`)
+
+/** Whether the key of an external id has its hash, which only programs that know long external ids look for. */
+export function hasHashedKey(externalId: string): boolean {
+  return externalId.length > KEY_TEXT_UNITS_MAX
+}
+
+/** The text of an external id in upsert keys, caches of keys and batches: itself, or a hash if it is long. */
+export function upsertKeyText(externalId: string): string {
+  // A caller who asks for the text of a hash must not find the node that has the hash.
+  const isHashed = hasHashedKey(externalId) || (externalId.startsWith(HASH_MARK) && HASH_TEXT.test(externalId))
+  return isHashed ? HASH_MARK + createHash('sha256').update(externalId, 'utf16le').digest('hex') : externalId
+}
+
+/** Key that maps node type and external id to a node. `externalId`: as `upsertKeyText` returns it. */
 export interface UpsertKey {
   type: SymbolId
   externalId: string
@@ -236,7 +256,7 @@ const BOOLEAN_TAG = 1
 const NUMBER_TAG = 2
 const STRING_TAG = 3
 
-const scalarBytes = new Uint8Array(EXTERNAL_ID_UNITS_MAX * 2)
+const scalarBytes = new Uint8Array(1024)
 const scalarView = new DataView(scalarBytes.buffer)
 const textBytes = new Uint8Array((INDEXED_STRING_BYTES + 4) * 4)
 

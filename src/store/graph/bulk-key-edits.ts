@@ -2,7 +2,7 @@
 // neither changes nor deletes keys.
 import type { NodeId, SymbolId } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
-import type { UpsertKey } from '../format/keys.ts'
+import { type UpsertKey, upsertKeyText } from '../format/keys.ts'
 import type { Database } from '../lmdb/database.ts'
 import type { BulkKeyCache } from './bulk-key-cache.ts'
 import { type ChangedKey, KeyEdits } from './key-edits.ts'
@@ -19,17 +19,19 @@ export class BulkKeyEdits extends KeyEdits {
 
   override find(type: SymbolId, externalId: string): NodeId {
     if (type === 0) return 0
-    const cached = this.cache.find(type, externalId)
+    const key = upsertKeyText(externalId)
+    const cached = this.cache.find(type, key)
     if (cached !== null) return cached
-    const id = super.find(type, externalId)
-    if (id !== 0) this.cache.add(type, externalId, id)
+    const id = this.findKey(type, key)
+    if (id !== 0) this.cache.add(type, key, id)
     return id
   }
 
   override set(type: SymbolId, externalId: string, node: NodeId): void {
     assert(node !== 0, 'a load deletes no node')
-    this.added.push({ type, externalId, node })
-    this.cache.add(type, externalId, node)
+    const key = upsertKeyText(externalId)
+    this.added.push({ type, externalId: key, node })
+    this.cache.add(type, key, node)
   }
 
   protected override changed(): readonly ChangedKey[] {

@@ -1,11 +1,11 @@
 // The upsert keys as edited by a batch, reading through to the database.
 import type { NodeId, SymbolId } from '../../engine/store.ts'
 import type { ByteWriter } from '../format/bytes.ts'
-import { EXTERNAL_ID_UNITS_MAX, type UpsertKey } from '../format/keys.ts'
+import { EXTERNAL_ID_UNITS_MAX, type UpsertKey, upsertKeyText } from '../format/keys.ts'
 import type { Database } from '../lmdb/database.ts'
 import type { PendingWrites } from '../lmdb/pending-writes.ts'
 
-/** A changed upsert key; node 0: removed. */
+/** A changed upsert key; node 0: removed. `externalId`: as in keys. */
 export interface ChangedKey {
   readonly type: SymbolId
   readonly externalId: string
@@ -27,6 +27,10 @@ export class KeyEdits {
   /** The node with that key, or 0. */
   find(type: SymbolId, externalId: string): NodeId {
     if (type === 0 || externalId.length > EXTERNAL_ID_UNITS_MAX) return 0
+    return this.findKey(type, upsertKeyText(externalId))
+  }
+
+  protected findKey(type: SymbolId, externalId: string): NodeId {
     const { last } = this
     if (last.externalId === externalId && last.type === type) return last.node
     const pending = this.keys.get(`${type} ${externalId}`)
@@ -36,8 +40,8 @@ export class KeyEdits {
   }
 
   set(type: SymbolId, externalId: string, node: NodeId): void {
-    const changed = { type, externalId, node }
-    this.keys.set(`${type} ${externalId}`, changed)
+    const changed = { type, externalId: upsertKeyText(externalId), node }
+    this.keys.set(`${type} ${changed.externalId}`, changed)
     this.last = changed
   }
 

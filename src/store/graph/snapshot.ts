@@ -19,7 +19,7 @@ import { timestamp } from '../../kernel/time/clock.ts'
 import { COLUMN, countKey } from '../cache/graph-cache.ts'
 import type { ValueView } from '../format/bytes.ts'
 import { type EnvironmentHeader, type GraphVersion, readHeader } from '../format/header.ts'
-import { EXTERNAL_ID_UNITS_MAX, type SymbolKey, type UpsertKey } from '../format/keys.ts'
+import { EXTERNAL_ID_UNITS_MAX, type SymbolKey, type UpsertKey, upsertKeyText } from '../format/keys.ts'
 import * as records from '../format/records.ts'
 import type { Database } from '../lmdb/database.ts'
 import { HEADER_KEY, META_KIND } from '../lmdb/databases.ts'
@@ -70,17 +70,18 @@ export class LmdbSnapshot extends AdjacencyReader implements OpenSnapshot {
 
   findNode(label: SymbolId, externalId: string): NodeId {
     if (label === 0 || externalId.length > EXTERNAL_ID_UNITS_MAX) return 0
+    const key = upsertKeyText(externalId)
     const hot = this.isCacheCurrent
     if (hot) {
-      const cached = this.cache.keys.find(label, externalId) ?? this.cache.absent.find(label, externalId)
+      const cached = this.cache.keys.find(label, key) ?? this.cache.absent.find(label, key)
       if (cached !== undefined) return cached
     }
     upsertKey.type = label
-    upsertKey.externalId = externalId
+    upsertKey.externalId = key
     const node = this.read(this.databases.upsertKeys, upsertKey)?.words[0] ?? 0
     if (hot) {
-      if (node === 0) this.cache.absent.put(label, externalId, 0)
-      else this.cache.keys.put(label, externalId, node)
+      if (node === 0) this.cache.absent.put(label, key, 0)
+      else this.cache.keys.put(label, key, node)
     }
     return node
   }

@@ -19,6 +19,8 @@ import type {
   WrittenBatch,
 } from '../../engine/store.ts'
 import { assert } from '../../kernel/assert.ts'
+import { externalIdLength } from '../../kernel/element-rules.ts'
+import { longIdsFeature } from '../../kernel/folder/folder-features.ts'
 import type { Clock } from '../../kernel/time/clock.ts'
 import type { ByteWriter } from '../format/bytes.ts'
 import {
@@ -28,9 +30,10 @@ import {
   type SymbolCounts,
   writeHeader,
 } from '../format/header.ts'
-import { EXTERNAL_ID_UNITS_MAX } from '../format/keys.ts'
+import { EXTERNAL_ID_UNITS_MAX, hasHashedKey } from '../format/keys.ts'
 import type { NodeRecord, RelationshipRecord } from '../format/records.ts'
 import { type Databases, HEADER_KEY, META_KIND, missingSymbolsError } from '../lmdb/databases.ts'
+import { requireProgram } from '../lmdb/layout.ts'
 import { PendingWrites, type TouchedKey } from '../lmdb/pending-writes.ts'
 import type { OutboxEdits } from '../outbox/outbox-edits.ts'
 import type { BatchEdits } from './batch-view.ts'
@@ -88,6 +91,7 @@ export class LmdbWriteBatch implements WriteBatch, WrittenBatch {
   private readonly relationships: RelationshipEdits
   private readonly outbox: OutboxEdits
   private open = true
+  private needsLongIds = false
   /**
    * Called for each node that the batch upserts or deletes by key. `moved`: the node was created, deleted, or given a location.
    */
@@ -165,7 +169,11 @@ export class LmdbWriteBatch implements WriteBatch, WrittenBatch {
     this.assertOpen()
     checkNodeKey(input)
     checkLabels(input.labels, () => nodeText(input))
-    assert(input.externalId.length <= EXTERNAL_ID_UNITS_MAX, 'an external id has at most 256 characters')
+    assert(
+      input.externalId.length <= EXTERNAL_ID_UNITS_MAX,
+      `an external id has at most ${externalIdLength.max} characters`,
+    )
+    if (hasHashedKey(input.externalId)) this.needsLongIds = true
     const upserted = this.nodes.upsert(input, preserved, preserved.updatedMs ?? preserved.createdMs ?? this.clock.now())
     this.onNodeTouched?.(input, upserted.created || input.location !== undefined)
     return upserted
@@ -366,6 +374,7 @@ export class LmdbWriteBatch implements WriteBatch, WrittenBatch {
 
   /** Writes all changes, within a write transaction. */
   apply(): void {
+    if (this.needsLongIds) requireProgram(this.databases.meta, longIdsFeature)
     this.pending.apply(this.writer)
     this.outbox.publish()
     this.symbols.publish()

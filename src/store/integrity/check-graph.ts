@@ -12,6 +12,7 @@ import {
   edgeListType,
   NODES_PER_BLOCK,
   scalarKey,
+  upsertKeyText,
 } from '../format/keys.ts'
 import { BLOCK_BYTES, CHUNK_HEAD_BYTES, isEntryBefore, LONG_LIST_HEAD_BYTES } from '../format/packed-lists.ts'
 import { type NodeRecord, type RelationshipRecord, readNode, readRelationship } from '../format/records.ts'
@@ -209,7 +210,8 @@ class GraphCheck {
     this.balance.add(`count of node type ${node.type}`, -1)
     this.balance.add('upsert keys', -1)
     if (!node.labels.includes(node.type)) this.report(`node ${id} does not have its type as a label`)
-    const found = this.read(this.databases.upsertKeys, { type: node.type, externalId: node.externalId })
+    const key = { type: node.type, externalId: upsertKeyText(node.externalId) }
+    const found = this.read(this.databases.upsertKeys, key)
     if (found?.words[0] !== id) this.report(`the upsert key of node ${id} does not refer to it`)
   }
 

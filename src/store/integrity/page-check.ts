@@ -21,6 +21,7 @@ import {
   symbolKeys,
   uint32Keys,
   upsertKeys,
+  upsertKeyText,
 } from '../format/keys.ts'
 import {
   BLOCK_BYTES,
@@ -245,7 +246,7 @@ export class PageCheck {
       this.typedCounts.add(type, -1)
       const externalId = externalIdOf(view)
       if (!isUsualId(externalId)) this.hasEarlierValues = true
-      const length = upsertKeys.writeKey({ type, externalId }, keyBytes, 0)
+      const length = upsertKeys.writeKey({ type, externalId: upsertKeyText(externalId) }, keyBytes, 0)
       addBytes(this.upsertKeysExpected, keyBytes, 0, length, id)
     }
     if (record === null) return

@@ -106,7 +106,7 @@ describe('capturing nodes', () => {
   it.each([
     [{ type: 'Person' }, 'nodes[0].external_id: expected string, found nothing'],
     [{ type: 'Person', external_id: '' }, 'nodes[0].external_id: expected at least 1 character'],
-    [person('x'.repeat(257)), 'nodes[0].external_id: expected at most 256 characters'],
+    [person('x'.repeat(1025)), 'nodes[0].external_id: expected at most 1024 characters'],
     [{ external_id: 'a', type: 'P'.repeat(65) }, 'nodes[0].type: expected at most 64 characters'],
     [
       { external_id: 'a', type: 'Per son' },

@@ -133,7 +133,7 @@ describe('PUT of one node', () => {
       '2Cars:a',
       'path.type: expected a label: a letter or `_`, then letters, digits and `_`, and between two of them single `-`, `.` or `/`',
     ],
-    [`Car:${'x'.repeat(257)}`, 'path.external_id: expected at most 256 characters'],
+    [`Car:${'x'.repeat(1025)}`, 'path.external_id: expected at most 1024 characters'],
     [
       'gid:01JD0000000000000000000000',
       'path: expected `{type}:{external_id}`, percent-encoded, found an id: nodes are found by their type and external id',

@@ -479,7 +479,7 @@ describe('a call is refused, and writes nothing', () => {
     for (const wrong of [
       { id: '' },
       { id: 7 },
-      { id: 'x'.repeat(257) },
+      { id: 'x'.repeat(1025) },
       { label: '_AppAgent' },
       { label: 'no label' },
     ]) {

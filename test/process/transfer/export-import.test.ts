@@ -274,7 +274,7 @@ test('an invalid line is reported with its number and its field, and its batch i
     ['{"node":{},"relationship":{}}', 'relationship: unknown field'],
     ['{"node":{"type":"A B","external_id":"x"}}', 'node.type: expected'],
     ['{"node":{"type":"Person"}}', 'node.external_id: expected a string, found nothing'],
-    [of({ external_id: 'x'.repeat(257) }), 'node.external_id: expected 1 to 256 characters, found 257'],
+    [of({ external_id: 'x'.repeat(1025) }), 'node.external_id: expected 1 to 1024 characters, found 1025'],
     [of({ colour: 1 }), 'node.colour: unknown field'],
     [of({ labels: ['Ok', 7] }), 'node.labels[1]: expected a string, found number'],
     [of({ id: 'gid:short' }), 'node.id: expected an id of this service'],
@@ -339,7 +339,7 @@ test('bytes that are not UTF-8 are refused, and never replaced', async () => {
 
 test('everything that captures can create is imported: lengths count characters, and several bodies may add up', async () => {
   const { data, project } = await emptyProject()
-  const zebras = '\ud83e\udd93'.repeat(256)
+  const zebras = '\ud83e\udd93'.repeat(1024)
   const value = 'x'.repeat(3 * 2 ** 20)
   const properties = Array.from({ length: 6 }, (_, i) => ({ type: `p${i}`, value }))
   const sourced = { type: '\ud83e\udd93'.repeat(128), value: 1, metadata: { source: 'y'.repeat(100_000) } }
@@ -351,7 +351,7 @@ test('everything that captures can create is imported: lengths count characters,
   expect((await exported(copy)) === text).toBe(true)
   await expect(
     importInto(data, JSON.stringify({ node: { ...person(`${zebras}a`) } }), { projectId: project }),
-  ).rejects.toThrow('node.external_id: expected 1 to 256 characters, found 257')
+  ).rejects.toThrow('node.external_id: expected 1 to 1024 characters, found 1025')
 })
 
 test('a dry run finds the nodes that the graph already has', async () => {

@@ -121,19 +121,24 @@ describe('a batch for a Pub/Sub topic', () => {
     expect(requests[1]?.token).not.toBe(requests[0]?.token)
   })
 
-  it('has ordering keys within the limit, and names an attribute above it', async () => {
+  it('has ordering keys and subjects within the limit, and names another attribute above it', async () => {
     const { requests, connect } = await service()
-    const long = { ...outgoingEvent(0), orderingKey: 'ü'.repeat(600) }
-    const subject = { ...outgoingEvent(2), attributes: { ...outgoingEvent(2).attributes, subject: 'x'.repeat(1025) } }
-    expect(await connect().send([long, outgoingEvent(1), subject, outgoingEvent(3)], 60_000)).toEqual({
+    const withAttribute = (at: number, name: string) => ({
+      ...outgoingEvent(at),
+      attributes: { ...outgoingEvent(at).attributes, [name]: 'x'.repeat(1025) },
+    })
+    const long = { ...withAttribute(0, 'subject'), orderingKey: 'ü'.repeat(600) }
+    const source = withAttribute(2, 'source')
+    expect(await connect().send([long, outgoingEvent(1), source, outgoingEvent(3)], 60_000)).toEqual({
       kind: 'refused',
       delivered: 2,
-      error: 'the attribute `subject` has 1025 bytes; Pub/Sub accepts 1024',
+      error: 'the attribute `source` has 1025 bytes; Pub/Sub accepts 1024',
       isFinal: true,
     })
     const messages = requests.flatMap((request) => request.messages)
     expect(messages.map(({ attributes }) => attributes['ce-id'])).toEqual(['graph-0', 'graph-1'])
     expect(messages[0]?.orderingKey).toMatch(/^[0-9a-f]{64}$/)
+    expect(messages[0]?.attributes['ce-subject']).toMatch(/^[0-9a-f]{64}$/)
   })
 
   it.each([

@@ -13,6 +13,7 @@ import {
   labelKeys,
   scalarKey,
   upsertKeys,
+  upsertKeyText,
 } from '../../../../src/store/format/keys.ts'
 import { anyText, float, integer } from '../../../generate/store-inputs.ts'
 
@@ -91,10 +92,27 @@ describe('keys sort as their fields do, and decode to them', () => {
 
   test('the longest external id stays below the key limit of the database', () => {
     for (const unit of ['a', 'é', '日', '\ud800']) {
-      const externalId = unit.repeat(EXTERNAL_ID_UNITS_MAX)
+      const externalId = upsertKeyText(unit.repeat(EXTERNAL_ID_UNITS_MAX / 4))
       expect(bytesOf(upsertKeys, { type: 1, externalId }).length).toBeLessThanOrEqual(1978)
     }
     expect(bytesOf(upsertKeys, { type: 1, externalId: '𝒳'.repeat(256) }).length).toBe(4 + 4 * 256)
+    const longest = upsertKeyText('𝒳'.repeat(1024))
+    const bytes = bytesOf(upsertKeys, { type: 1, externalId: longest })
+    expect(bytes.length).toBe(4 + 3 + 64)
+    expect(upsertKeys.readKey(bytes, 0, bytes.length)).toEqual({ type: 1, externalId: longest })
+  })
+
+  test('external ids of up to 512 units have their text in the key, as before, and longer ones a hash that is no external id', () => {
+    for (const text of ['', 'a', '\udfff', `\udfff${'0'.repeat(63)}`, 'x'.repeat(512), '𝒳'.repeat(256)])
+      expect(upsertKeyText(text)).toBe(text)
+    const texts = ['x'.repeat(513), `${'x'.repeat(512)}y`, '𝒳'.repeat(257), 'x'.repeat(1024)]
+    const hashes = texts.map(upsertKeyText)
+    expect(new Set(hashes).size).toBe(texts.length)
+    for (const hash of hashes) {
+      expect(hash).toMatch(/^\udfff[\da-f]{64}$/)
+      // Who asks for the text of a hash does not find the node that has it.
+      expect(upsertKeyText(hash)).not.toBe(hash)
+    }
   })
 
   test('documents: by collection, then by key, and no collection overlaps another', () => {

@@ -81,7 +81,7 @@ describe('a written value', () => {
 const end = { type: 'Pass', externalId: 'a' }
 
 test.each<[string, (batch: WriteBatch) => unknown]>([
-  ['expected 1 to 256 characters, found 0', (batch) => batch.upsertNode({ type: 'Pass', externalId: '' })],
+  ['expected 1 to 1024 characters, found 0', (batch) => batch.upsertNode({ type: 'Pass', externalId: '' })],
   ['U+0000', (batch) => batch.upsertNode({ type: 'Pass', externalId: 'a\0b' })],
   ['a lone surrogate', (batch) => batch.upsertNode({ type: 'Pass', externalId: '\ud800' })],
   ['found "A:B"', (batch) => batch.upsertNode({ type: 'A:B', externalId: 'a' })],

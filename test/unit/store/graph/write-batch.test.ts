@@ -184,11 +184,11 @@ describe('a batch', () => {
 
   test('refuses an external id that does not fit a key; a lookup of one finds nothing', async () => {
     const environment = open()
-    const longest = '𝒳'.repeat(256)
+    const longest = '𝒳'.repeat(1024)
     const { id } = await environment.write((batch) => batch.upsertNode({ type: 'A', externalId: longest }))
     const tooLong = 'x'.repeat(5000)
     await expect(environment.write((batch) => batch.upsertNode({ type: 'A', externalId: tooLong }))).rejects.toThrow(
-      'the external id of a node `A`: expected 1 to 256 characters, found 5000',
+      'the external id of a node `A`: expected 1 to 1024 characters, found 5000',
     )
     const snapshot = environment.snapshot()
     const label = snapshot.symbol('label', 'A')

@@ -13,7 +13,10 @@ import { Random, testSeed } from '../../../generate/random.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 const NAMES = ['Person', 'Group', 'Größe', '_TrustScore']
-const keyOf = (i: number) => ({ type: NAMES[i % NAMES.length]!, externalId: i % 7 === 0 ? `ü𝒳${i}` : `node-${i}` })
+const keyOf = (i: number) => ({
+  type: NAMES[i % NAMES.length]!,
+  externalId: i % 7 === 0 ? `ü𝒳${i}` : i % 5 === 0 ? `${'long'.repeat(200)}${i}` : `node-${i}`,
+})
 
 /** Nodes with labels and properties of all kinds, short and long lists, parallel relationships, deletions. */
 async function writeGraph(folder: string, random: Random): Promise<void> {
