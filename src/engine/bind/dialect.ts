@@ -97,6 +97,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
       block: 'braces around a query are not allowed in a definition',
     },
     nonLocationParameters: platformParameters,
+    readsScores: true,
     allowsImpure: false,
   },
   '2.0-kbac': {

@@ -131,3 +131,43 @@ describe('the pairs of a definition', () => {
     }
   })
 })
+
+const TRUSTED = 'MATCH (u)-[:OWNS]->(d) WHERE d.trust_score.validity > 0.5'
+
+test.each([
+  ['in place', TRUSTED],
+  ['by a walk', `${TRUSTED} UNION MATCH (u)-[:can]->(f)-[:IN]->(d)`],
+  ['with a table', `${TRUSTED} UNION MATCH (u)-[:can]->(f)<-[:can]-(u) MATCH (f)-[:IN]->(d)`],
+])('a definition %s reads the trust scores that policies read', async (_, body) => {
+  const model = compileModel(`DEFINE (u:User)-[:can]->(d:Doc) AS { ${body} }`)
+  if (!model.ok) throw new Error(model.error[0]!.message)
+  const condition = compileCondition({
+    text: 'MATCH (subject:User)-[:can]->(resource:Doc)',
+    dialect: '3.0-kbac',
+    subjectType: 'User',
+    resourceType: 'Doc',
+    definitions: model.value,
+  })
+  if (!condition.ok) throw new Error(condition.error[0]!.message)
+  const stored = await storeGraph(
+    readGraph(`(ann:User)-[:OWNS]->(good:Doc)-[:_HAS]->(score:_TrustScore {validity: 0.9})
+      (ann)-[:OWNS]->(other:Doc)`),
+  )
+  const snapshot = stored.environment.snapshot()
+  try {
+    const asking = { snapshot, parameters: new Map(), limits: { stepsMax: 1_000_000, timeMs: 60_000 } }
+    expect(condition.value.resources(asking, 'ann')).toEqual(['good'])
+    expect(condition.value.trace(asking, 'ann', 'good').decision).toBe(true)
+    expect(condition.value.trace(asking, 'ann', 'other').decision).toBe(false)
+  } finally {
+    snapshot.close()
+    await stored.close()
+  }
+})
+
+test('a definition with a score that does not exist is refused', () => {
+  const model = compileModel(`DEFINE (u:User)-[:can]->(d:Doc) AS { ${TRUSTED.replace('validity', 'validty')} }`)
+  expect(model.ok ? [] : model.error.map(({ message }) => message)).toEqual([
+    'trust scores have no `validty`; did you mean `validity`?',
+  ])
+})
