@@ -17,6 +17,7 @@ import type {
   WriteInput,
   WriteOutput,
 } from '../authorizer/authorizer.ts'
+import type { QuestionArguments, SearchArguments } from '../authorizer/declared-questions.ts'
 import { type EntityReference, entityOf } from './entity-reference.ts'
 import { unexpectedAnswer } from './errors.ts'
 import { type ClientOptions, type RequestOptions, Transport } from './transport.ts'
@@ -38,6 +39,21 @@ export interface Check {
   readonly resource: EntityReference
   readonly params?: InputParameters | undefined
 }
+
+type ClientQuestion = [
+  subject: EntityReference,
+  action: string,
+  resource: EntityReference,
+  params?: InputParameters,
+  options?: RequestOptions,
+]
+type ClientSearch = [
+  subject: EntityReference,
+  action: string,
+  type: string,
+  params?: InputParameters,
+  options?: RequestOptions,
+]
 
 /** How a knowledge query is called. */
 export interface QueryOptions extends RequestOptions {
@@ -66,14 +82,12 @@ export class VerdigraphClient {
     this.transport = new Transport(options)
   }
 
-  /** Whether the subject may perform the action. Rejects if there is no decision: treat that as a denial. */
-  async may(
-    subject: EntityReference,
-    action: string,
-    resource: EntityReference,
-    params?: InputParameters,
-    options?: RequestOptions,
-  ): Promise<boolean> {
+  /**
+   * Whether the subject may perform the action. Rejects if there is no decision: treat that as a denial. With the file of
+   * `verdigraph model types`, a misspelt type, action or parameter does not compile.
+   */
+  async may(...question: [...QuestionArguments, options?: RequestOptions]): Promise<boolean> {
+    const [subject, action, resource, params, options] = question as ClientQuestion
     const { decision } = await this.evaluate(evaluationOf({ subject, action, resource, params }), options)
     return decision === true
   }
@@ -92,24 +106,14 @@ export class VerdigraphClient {
   }
 
   /** Why the subject may perform the action or not: the outcome of each policy. The agent needs `ReadAuthZConfigs` too. */
-  why(
-    subject: EntityReference,
-    action: string,
-    resource: EntityReference,
-    params?: InputParameters,
-    options?: RequestOptions,
-  ): Promise<ExplanationOutput> {
+  why(...question: [...QuestionArguments, options?: RequestOptions]): Promise<ExplanationOutput> {
+    const [subject, action, resource, params, options] = question as ClientQuestion
     return this.explain(evaluationOf({ subject, action, resource, params }), options)
   }
 
   /** The ids of all resources of the type on which the subject may perform the action. One request for each page. */
-  async *resources(
-    subject: EntityReference,
-    action: string,
-    type: string,
-    params?: InputParameters,
-    options?: RequestOptions,
-  ): AsyncGenerator<string, void, undefined> {
+  async *resources(...search: [...SearchArguments, options?: RequestOptions]): AsyncGenerator<string, void, undefined> {
+    const [subject, action, type, params, options] = search as ClientSearch
     const request = { ...evaluationOf({ subject, action, resource: { [type]: '' }, params }), resource: { type } }
     yield* pages((page) => this.searchResources({ ...request, ...page }, options), idOf)
   }

@@ -22,7 +22,7 @@ import type {
 } from '../../grammar/ast.ts'
 import type { Diagnostic } from '../../grammar/diagnostic.ts'
 import { parse } from '../../grammar/index.ts'
-import type { ValueTypeName } from '../../grammar/value-types.ts'
+import type { ValueType, ValueTypeName } from '../../grammar/value-types.ts'
 import { labelNames } from '../engine/bind/bind-labels.ts'
 import { symbolPhrases, UnknownSymbols } from '../engine/unknown-symbols.ts'
 import { nodeFieldNames } from '../engine/value/element-properties.ts'
@@ -53,6 +53,8 @@ interface TypedText {
   readonly problems: readonly Diagnostic[]
   /** The variables in scope at the end. */
   readonly variables: KnownVariables
+  /** The types of the values that each parameter is compared with, if every use of it is such a comparison. By name without `$`. */
+  readonly parameters: ReadonlyMap<string, readonly ValueType[]>
 }
 
 type VariableTypes = Map<string, KnownValue>
@@ -61,7 +63,7 @@ type VariableTypes = Map<string, KnownValue>
 const PROBLEMS_MAX = 100
 
 /** A policy, query or definition is compared with the types only after it compiled, so a text that does not parse has no problems. */
-const nothing: TypedText = { problems: [], variables: new Map() }
+const nothing: TypedText = { problems: [], variables: new Map(), parameters: new Map() }
 
 /**
  * Compares a text with declared types. `labels`: the label of each variable that is bound before the text, such as `subject`. The
@@ -81,7 +83,7 @@ function queryProblems(query: Query, types: GraphTypes, labels: ReadonlyMap<stri
   const check = new TypeCheck(types)
   const given: VariableTypes = new Map([...labels].map(([name, label]) => [name, nodesWith(types, label)]))
   const variables = check.query(query, given)
-  return { problems: check.problems(), variables }
+  return { problems: check.problems(), variables, parameters: check.parameters() }
 }
 
 /** Compares a definition with the declared types. */
@@ -115,6 +117,8 @@ class TypeCheck {
   private readonly unknown: UnknownSymbols
   /** By place and message: a text may be visited more than once. */
   private readonly found = new Map<string, Diagnostic>()
+  /** By name and place, the types that a parameter is compared with; empty for another use. */
+  private readonly uses = new Map<string, Map<number, readonly ValueType[]>>()
 
   constructor(types: GraphTypes) {
     this.types = types
@@ -123,6 +127,24 @@ class TypeCheck {
 
   problems(): readonly Diagnostic[] {
     return [...this.found.values()].sort((a, b) => a.span.start - b.span.start)
+  }
+
+  parameters(): ReadonlyMap<string, readonly ValueType[]> {
+    return new Map(
+      [...this.uses].flatMap(([name, places]) => {
+        const types = [...places.values()]
+        return types.every(({ length }) => length > 0) ? [[name, types.flat()] as const] : []
+      }),
+    )
+  }
+
+  /** Notes what a parameter is compared with; any other expression is ignored. */
+  private use(expression: Expression, types: PossibleTypes): void {
+    if (expression.kind !== 'parameter') return
+    const places = this.uses.get(expression.name) ?? new Map<number, readonly ValueType[]>()
+    this.uses.set(expression.name, places)
+    const { start } = expression.span
+    places.set(start, [...(places.get(start) ?? []), ...(types ?? [])])
   }
 
   private report(code: string, message: string, { start, end }: Span): void {
@@ -320,6 +342,7 @@ class TypeCheck {
   private entries({ entries }: MapLiteral, known: KnownValue, scope: KnownVariables): void {
     for (const { key, value } of entries) {
       const left = this.property(known, key)
+      this.use(value, left)
       this.compare(left, this.expression(value, scope), { start: key.span.start, end: value.span.end })
     }
   }
@@ -361,8 +384,10 @@ class TypeCheck {
         return only('STRING')
       case 'boolean':
         return only('BOOLEAN')
-      case 'null':
       case 'parameter':
+        this.use(expression, null)
+        return null
+      case 'null':
       case 'count-star':
       case 'case-operand':
         return null
@@ -517,12 +542,15 @@ class TypeCheck {
       case 'XOR':
         return only('BOOLEAN')
       case 'IN':
+        this.use(left, itemTypes(others))
+        this.use(right, types && [{ name: 'LIST', items: types, nullable: true }])
         this.compare(types, itemTypes(others), span)
         return only('BOOLEAN')
       case 'STARTS WITH':
       case 'ENDS WITH':
       case 'CONTAINS':
       case '=~':
+        for (const operand of [left, right]) this.use(operand, only('STRING'))
         for (const operand of [types, others]) this.compare(operand, only('STRING'), span, operator)
         return only('BOOLEAN')
       case '+':
@@ -545,6 +573,8 @@ class TypeCheck {
     let [left, types] = [first, this.expression(first, scope)]
     for (const { operand } of rest) {
       const others = this.expression(operand, scope)
+      this.use(left, others)
+      this.use(operand, types)
       this.compare(types, others, { start: left.span.start, end: operand.span.end })
       left = operand
       types = others

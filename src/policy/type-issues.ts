@@ -5,7 +5,7 @@ import { type KnownValue, type KnownVariables, nameProblem, propertyProblem } fr
 import type { ProjectModel } from '../model/project-model.ts'
 import { textProblems } from '../model/type-problems.ts'
 import { type ContextPolicy, compileContextDocument } from './compile-context.ts'
-import { compileDecisionDocument } from './compile-policy.ts'
+import { type CompiledDocument, compileDecisionDocument } from './compile-policy.ts'
 import { readsOf } from './context-filter.ts'
 import { type PathElementKind, parsePath } from './element-path.ts'
 import { formatDiagnostic } from './format-diagnostic.ts'
@@ -37,6 +37,23 @@ export function policyTypeIssues(json: unknown, model: ProjectModel | null): rea
       ]),
     ).issues,
   ]
+}
+
+/**
+ * The types of the values that a caller sends as input parameters of a decision policy, by name; a parameter that the policy also uses in
+ * another way, or in its filter, is left out.
+ */
+export function parameterTypes(
+  { subjectType, resourceType, document, filter, inputParameters }: CompiledDocument,
+  types: TypesOfModel,
+): ReturnType<typeof textProblems>['parameters'] {
+  const labels = new Map([
+    ['subject', subjectType],
+    ['resource', resourceType],
+  ])
+  const { parameters } = textProblems(document.condition.cypher, types, labels)
+  const known = inputParameters.filter((name) => filter?.parameters.includes(name) !== true)
+  return new Map(known.flatMap((name) => (parameters.has(name) ? [[name, parameters.get(name)!] as const] : [])))
 }
 
 function contextIssues(policy: ContextPolicy, types: TypesOfModel): readonly string[] {

@@ -4,6 +4,7 @@ import { compiledModel, modelsKind, noModel } from '../../model/stored-model.ts'
 import { policiesKind } from '../../policy/authorization-policy.ts'
 import { compileDecisionPolicy } from '../../policy/compile-policy.ts'
 import { isContextPolicy } from '../../policy/policy-header.ts'
+import { parameterTypes } from '../../policy/type-issues.ts'
 import { CliError } from '../output/cli-error.ts'
 import { printDocument, printLine } from '../output/print.ts'
 import { reading } from '../policies/files-below.ts'
@@ -26,7 +27,9 @@ export async function writeTypes(path: string, { out }: TypesFlags): Promise<voi
     const compiled = compileDecisionPolicy(String(body.policy), model.value)
     if (!compiled.ok) throw new CliError(compiled.error.map((issue) => `${name}: ${issue}`))
     const { subjectType, actions, resourceType, inputParameters } = compiled.value
-    return [{ subject: subjectType, actions, resource: resourceType, parameters: inputParameters }]
+    const types = model.value?.types == null ? new Map() : parameterTypes(compiled.value, model.value.types)
+    const parameters = new Map(inputParameters.map((name) => [name, types.get(name) ?? null]))
+    return [{ subject: subjectType, actions, resource: resourceType, parameters }]
   })
   const text = questionTypes(questions)
   if (out === undefined) {

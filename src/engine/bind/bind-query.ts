@@ -59,7 +59,7 @@ export function bindQuery(
   const binder = new QueryBinder(dialect, repeated.definitions)
   binder.diagnostics.push(...repeated.diagnostics)
   const bound = binder.bindWhole(repeated.query, form)
-  if (binder.diagnostics.length > 0) return err(distinctDiagnostics(binder.diagnostics))
+  if (binder.diagnostics.length > 0) return err(distinctDiagnostics(binder.diagnostics.map(repeated.explain)))
   return ok(repeated.symbols.length === 0 ? bound : { ...bound, symbols: [...bound.symbols, ...repeated.symbols] })
 }
 

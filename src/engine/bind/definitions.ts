@@ -32,6 +32,8 @@ export interface QueryDefinitions {
   /** The names of graph symbols in the repeated patterns. */
   readonly symbols: readonly NamedSymbol[]
   readonly diagnostics: readonly Diagnostic[]
+  /** A diagnostic of the query as its author can understand it. */
+  readonly explain: (diagnostic: Diagnostic) => Diagnostic
 }
 
 /** The derived relationship types that a query can use. */
@@ -54,5 +56,5 @@ export const noDefinitions: Definitions = {
   has: () => false,
   get: () => undefined,
   tabled: () => [],
-  forQuery: (query) => ({ query, definitions: noDefinitions, symbols: [], diagnostics: [] }),
+  forQuery: (query) => ({ query, definitions: noDefinitions, symbols: [], diagnostics: [], explain: (one) => one }),
 }

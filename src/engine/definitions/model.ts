@@ -13,7 +13,7 @@ import type { Definition, Definitions, QueryDefinitions } from '../bind/definiti
 import { type Dialect, dialects } from '../bind/dialect.ts'
 import { branchesOf } from './branches.ts'
 import { closureWithoutRecursion, withoutLinearRecursion } from './linear.ts'
-import { type AddedDefinition, Repetitions } from './repetition.ts'
+import { type AddedDefinition, Repetitions, withInnerName } from './repetition.ts'
 import { type DefinitionUse, usesIn } from './uses.ts'
 
 /** Limit for one model: far above what people write. */
@@ -49,7 +49,8 @@ export function* compilingDefinitions({
   yield
   const model = new CompiledModel(texts, components, null)
   yield
-  diagnostics.push(...(yield* model.binding(dialects.definition)))
+  const faults = yield* model.binding(dialects.definition)
+  diagnostics.push(...faults.map((one) => withInnerName(repetitions.innerNames, one)))
   return diagnostics.length > 0 ? err(diagnostics) : ok(model)
 }
 
@@ -275,8 +276,9 @@ export class CompiledModel implements Definitions {
   forQuery(query: Query, dialect: Dialect): QueryDefinitions {
     const repetitions = new Repetitions((name) => this.has(name), [query])
     const rewritten = repetitions.rewrite(query)
-    const { added, diagnostics } = repetitions
-    if (added.length === 0) return { query: rewritten, definitions: this, symbols: [], diagnostics }
+    const { added, diagnostics, innerNames } = repetitions
+    const explain = (one: Diagnostic): Diagnostic => withInnerName(innerNames, one)
+    if (added.length === 0) return { query: rewritten, definitions: this, symbols: [], diagnostics, explain }
     const texts = entriesOf([], added)
     const components = new Map([...componentsOf(texts)].map(([name, at]) => [name, this.components.size + at]))
     const definitions = new CompiledModel(texts, components, this, this.form)
@@ -287,6 +289,7 @@ export class CompiledModel implements Definitions {
       definitions,
       symbols: [...definitions.bound.values()].flatMap(({ branches }) => branches.flatMap(({ symbols }) => symbols)),
       diagnostics: [...diagnostics, ...faults],
+      explain,
     }
   }
 

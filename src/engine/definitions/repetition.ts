@@ -47,6 +47,8 @@ const TARGET = 'target of the walk'
 export class Repetitions {
   readonly added: AddedDefinition[] = []
   readonly diagnostics: Diagnostic[] = []
+  /** The names of elements inside of repeated patterns, which the rest of a text cannot read. */
+  readonly innerNames = new Set<string>()
   private readonly isDefined: (name: string) => boolean
   /** The names in the texts: an added name must differ. */
   private readonly taken = new Set<string>()
@@ -123,6 +125,10 @@ export class Repetitions {
   /** The definition of one repetition of a pattern. */
   private once(step: QuantifiedPath): string {
     const { pattern, span } = step
+    for (const { variable } of pattern.nodes) if (variable !== null) this.innerNames.add(variable.text)
+    for (const inner of pattern.relationships) {
+      if (inner.kind === 'relationship' && inner.variable !== null) this.innerNames.add(inner.variable.text)
+    }
     this.patterns += 1
     const name = this.fresh(`pattern ${this.patterns}`)
     const last = pattern.nodes.length - 1
@@ -207,6 +213,15 @@ export class Repetitions {
     this.taken.add(name)
     return name
   }
+}
+
+/** A diagnostic about a name inside of a repeated pattern that is read outside of it, with the next step; any other one as it is. */
+export function withInnerName(innerNames: ReadonlySet<string>, diagnostic: Diagnostic): Diagnostic {
+  if (diagnostic.code !== 'UndefinedVariable') return diagnostic
+  const name = [...innerNames].find((one) => diagnostic.message.startsWith(`variable \`${one}\` is not defined`))
+  if (name === undefined) return diagnostic
+  const message = `\`${name}\` is inside of a repeated pattern with a derived relationship, whose elements cannot be read outside of it: name the node after the repetition, as in \`(…)+(last)\`, or match the elements without repeating them`
+  return { ...diagnostic, message }
 }
 
 function isPath(node: object): node is PathPattern {

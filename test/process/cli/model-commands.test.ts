@@ -30,6 +30,7 @@ function project(): string {
 }
 
 const USES = `import { openAuthorizer } from '${repository}/src/index.ts'
+import { createClient } from '${repository}/src/client/index.ts'
 import type { AuthorizerMatchers } from '${repository}/src/authorizer/matchers.ts'
 
 declare const expected: AuthorizerMatchers<void>
@@ -41,6 +42,21 @@ authorizer.resources({ User: 'ann' }, 'load', 'Lorry', { load_kg: 1800 })
 expected.toAllow({ User: 'ann' }, 'load', { Lorry: 'l1' }, { load_kg: 1800 })
 expected.toDeny({ User: 'ann' }, 'view', { Lorry: 'l1' }, {}, { because: 'unknown-node' })
 
+const client = createClient({ url: 'http://127.0.0.1:8080', key: 'key' })
+client.may({ User: 'ann' }, 'load', { Lorry: 'l1' }, { load_kg: 1800 }, { token: 't' })
+client.why('User:ann', 'view', { type: 'Lorry', id: 'l1' })
+client.resources({ User: 'ann' }, 'load', 'Lorry', { load_kg: 1800 })
+
+// @ts-expect-error A parameter of the wrong type.
+authorizer.may({ User: 'ann' }, 'load', { Lorry: 'l1' }, { load_kg: '1800' })
+// @ts-expect-error A parameter of the wrong type.
+client.may({ User: 'ann' }, 'load', { Lorry: 'l1' }, { load_kg: true })
+// @ts-expect-error A misspelt action.
+client.may({ User: 'ann' }, 'laod', { Lorry: 'l1' }, { load_kg: 1800 })
+// @ts-expect-error A misspelt type.
+client.why('Usr:ann', 'view', { Lorry: 'l1' })
+// @ts-expect-error A misspelt parameter.
+client.resources({ User: 'ann' }, 'load', 'Lorry', { loadkg: 1800 })
 // @ts-expect-error A misspelt type of the subject.
 authorizer.may({ Usr: 'ann' }, 'load', { Lorry: 'l1' }, { load_kg: 1800 })
 // @ts-expect-error A misspelt type of the resource.
@@ -92,7 +108,7 @@ test('with the types of a project, a misspelt type, action or parameter does not
   const { exitCode, stdout, stderr } = await runCommand(['model', 'types', folder, '--out', out])
   expect([exitCode, stdout, stderr]).toEqual([0, `wrote ${out}\n`, ''])
   expect(readFileSync(out, 'utf8')).toContain(
-    '| { subject: "User"; action: "load"; resource: "Lorry"; parameters: { load_kg?: unknown } }',
+    '| { subject: "User"; action: "load"; resource: "Lorry"; parameters: { load_kg?: number } }',
   )
   writeFileSync(join(folder, 'uses.ts'), USES)
   expect(compiled(folder, ['uses.ts', 'authz.d.ts'])).toEqual([])

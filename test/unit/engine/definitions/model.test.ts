@@ -174,7 +174,11 @@ describe('a step over a definition', () => {
       'MATCH (c) MATCH (a)((x)-[:in]->(y) WHERE x.n = c.n)+(b) RETURN a',
       'UndefinedVariable: a repeated pattern with a derived relationship reads only its own elements: variable `c` is not defined; did you mean `x`?',
     ],
-    ['MATCH (a)((x)-[:in]->(y))+(b) RETURN x', 'UndefinedVariable: variable `x` is not defined; did you mean `a`?'],
+    [
+      'MATCH (a)((x)-[:in]->(y))+(b) RETURN x',
+      'UndefinedVariable: `x` is inside of a repeated pattern with a derived relationship, whose elements cannot be read outside of it: name the node after the repetition, as in `(…)+(last)`, or match the elements without repeating them',
+    ],
+    ['MATCH (a)((x)-[:in]->(y))+(b) RETURN z', 'UndefinedVariable: variable `z` is not defined; did you mean `a`?'],
   ])('the repetition %s is refused', (text, message) => {
     expect(faultOf(text)).toBe(message)
   })
