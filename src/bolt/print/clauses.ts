@@ -12,7 +12,7 @@ import type {
 } from '../../engine/bind/bound.ts'
 import { slotsDeclaredBy, slotsIn, slotsOf } from '../../engine/bind/expression-tree.ts'
 import { assertNever } from '../../kernel/assert.ts'
-import { printDerivedMatch, printDerivedTest } from './derived.ts'
+import { hasDerived, printDerivedMatch, printDerivedTest } from './derived.ts'
 import { isScalar, isUnordered, maybeNaN, printCondition, printList, printUnordered, printValue } from './expression.ts'
 import { NotPrintable } from './not-printable.ts'
 import { printMatch } from './pattern.ts'
@@ -37,7 +37,7 @@ export function printClauses(part: BoundPart, scope: ScopeNames, use: PartUse, p
     switch (clause.kind) {
       case 'match': {
         const { match } = clause
-        if (match.optional && match.derived.length > 0) return [printOptionalDerived(match, scope, printing)]
+        if (match.optional && hasDerived(match)) return [printOptionalDerived(match, scope, printing)]
         const lines = printPlainMatch(match, scope.known, printing)
         for (const slot of [...slotsDeclaredBy(match), ...match.casts.map(({ to }) => to)]) {
           scope.known.add(printing.name(slot))
@@ -67,7 +67,7 @@ export function printClauses(part: BoundPart, scope: ScopeNames, use: PartUse, p
 
 /** The lines of a MATCH. */
 function printPlainMatch(match: BoundMatch, inScope: ReadonlySet<string>, printing: Printing): string[] {
-  if (match.derived.length === 0) return [printMatch(match, printing)]
+  if (!hasDerived(match)) return [printMatch(match, printing)]
   return printDerivedMatch(match, inScope, printAlternative(printing), printing)
 }
 
@@ -138,7 +138,7 @@ export function printSubquery(part: BoundPart, form: 'exists' | 'count' | 'colle
   const use = form === 'collect' ? 'inner' : 'counted'
   const lines = printClauses(part, { imported, known: new Set(imported) }, use, printing)
   printing.subqueryDepth -= 1
-  const isPattern = part.clauses.every((clause) => clause.kind === 'match' && clause.match.derived.length === 0)
+  const isPattern = part.clauses.every((clause) => clause.kind === 'match' && !hasDerived(clause.match))
   if (form !== 'collect' && isPattern) return lines.join('\n')
   const column = form === 'collect' ? printing.name(part.columns[0]!.slot) : '1'
   return [...lines, `RETURN ${column} AS ${printing.fresh()}`].join('\n')
@@ -173,7 +173,7 @@ export function printExistsMatch(match: BoundMatch, printing: Printing): string 
   const lines = test === null ? printPlainMatch(match, new Set(), printing) : []
   printing.subqueryDepth -= 1
   if (test !== null) return test
-  const last = match.derived.length === 0 ? [] : [`RETURN 1 AS ${printing.fresh()}`]
+  const last = !hasDerived(match) ? [] : [`RETURN 1 AS ${printing.fresh()}`]
   return `EXISTS { ${[...lines, ...last].join('\n')} }`
 }
 

@@ -12,11 +12,16 @@ import type {
 import { slotsDeclaredBy, slotsOf } from '../../engine/bind/expression-tree.ts'
 import { printCondition } from './expression.ts'
 import { NotPrintable } from './not-printable.ts'
-import { printMatch } from './pattern.ts'
+import { printMatch, printWalk } from './pattern.ts'
 import { isClosed, type Printing } from './printing.ts'
 
 /** Prints the clauses of an alternative whose imported variables are these. */
 type PrintClauses = (part: BoundPart, imported: ReadonlySet<string>) => readonly string[]
+
+/** Whether a MATCH has steps over definitions, or walks that stand for them. */
+export function hasDerived({ derived, relationships }: BoundMatch): boolean {
+  return derived.length > 0 || relationships.some(({ isIndependent }) => isIndependent === true)
+}
 
 /** Whether a MATCH of steps between known nodes alone has a row; null for another MATCH. */
 export function printDerivedTest(match: BoundMatch, printClauses: PrintClauses, printing: Printing): string | null {
@@ -74,13 +79,13 @@ class DerivedMatch {
     const isOutside = (node: number): boolean => !inPatterns.has(node) && this.hasValue(node)
     const all = [...nodes.keys()]
     // From a node that has a value, a step may reach the stored patterns: then not all of them are matched first.
-    let isPending =
-      all.some((node) => isOutside(node) && this.isReached(node)) &&
-      ![...inPatterns].some((node) => this.hasValue(node)) &&
-      isConnected(stored.relationships)
+    const isReachable = all.some((node) => isOutside(node) && this.isReached(node))
+    const isOpen = ![...inPatterns].some((node) => this.hasValue(node)) && isConnected(stored.relationships)
+    const byWalk = walks.some(({ left, right }) => isOutside(left) !== isOutside(right))
+    let isPending = isReachable && stored.relationships.length > 0 && (isOpen || byWalk)
     const anchors = all.filter((node) => isOutside(node) || !(inPatterns.has(node) || this.isReached(node)))
     const begin = isPending ? anchors : [...new Set([...anchors, ...inPatterns])]
-    const first = begin.length > 0 ? begin : [derived[0]!.source]
+    const first = begin.length > 0 ? begin : [derived[0]?.source ?? walks[0]!.left]
     const lines = [this.stored(first, isPending ? { ...none, casts } : { ...stored, casts })]
     while (this.steps.length + this.walks.length > 0 || isPending) {
       // A walk reaches few nodes from the end that moves, such as the folders of a document: then a step may be a test.
@@ -89,7 +94,7 @@ class DerivedMatch {
       if (isPending && [...inPatterns].some((node) => this.known.has(node))) {
         isPending = false
         lines.push(this.stored([...inPatterns], stored))
-      } else if (walk !== undefined) lines.push(this.walk(walk))
+      } else if (walk !== undefined) lines.push(...this.walk(walk))
       else if (step !== undefined) lines.push(...this.expand(step))
       else if (isPending) {
         isPending = false
@@ -146,37 +151,47 @@ class DerivedMatch {
     return printMatch(stored, printing, () => this.tests())
   }
 
-  private walk(walk: BoundRelationship): string {
+  private walk(walk: BoundRelationship): string[] {
     this.walks = this.walks.filter((other) => other !== walk)
-    return this.stored([...new Set([walk.left, walk.right])], { ...none, relationships: [walk] })
+    const text = printWalk(this.match, walk, this.printing)
+    const [from, to] = this.known.has(walk.left) ? [walk.left, walk.right] : [walk.right, walk.left]
+    return this.call(from, to, (last) => [`${text}\n${last}`])
   }
 
-  /** The nodes at the end of a step that is not known, and the conditions that can be tested then. */
   private expand(step: BoundDerived): string[] {
-    const { match, printing } = this
-    const { source, target } = step
     this.steps = this.steps.filter((other) => other !== step)
+    const { source, target } = step
     const [from, to] = this.known.has(source) ? [source, target] : [target, source]
-    const [near, far] = [match.nodes[from]!.slot, match.nodes[to]!.slot]
-    const name = printing.name(far)
-    const branches = this.branches(step, [near], `RETURN DISTINCT ${name} AS ${name}`)
+    return this.call(from, to, (last) => this.branches(step, [this.match.nodes[from]!.slot], last))
+  }
+
+  /** Each node `to` once, and the conditions that can be tested then. `branches`: the alternatives with this last line. */
+  private call(from: number, to: number, branches: (last: string) => readonly string[]): string[] {
+    const { match, printing } = this
+    const name = printing.name(match.nodes[to]!.slot)
+    const texts = branches(`RETURN DISTINCT ${name} AS ${name}`)
     this.known.add(to)
-    const call = `CALL (${printing.name(near)}) {\n${branches.join('\nUNION\n')}\n}`
+    const call = `CALL (${printing.name(match.nodes[from]!.slot)}) {\n${texts.join('\nUNION\n')}\n}`
     const conditions = [...this.readyPredicates().map((one) => printCondition(one, printing)), ...this.tests()]
     return conditions.length === 0 ? [call] : [call, `MATCH (${name})\nWHERE ${conditions.join(' AND ')}`]
   }
 
-  /** The steps between known nodes, as conditions. */
+  /** The steps and walks between known nodes, as conditions. */
   private tests(): string[] {
-    const { match } = this
+    const { match, printing } = this
     const isTest = ({ source, target }: BoundDerived): boolean => this.known.has(source) && this.known.has(target)
-    const tests = this.steps.filter(isTest)
+    const isWalked = ({ left, right }: BoundRelationship): boolean => this.known.has(left) && this.known.has(right)
+    const [tests, walks] = [this.steps.filter(isTest), this.walks.filter(isWalked)]
     this.steps = this.steps.filter((step) => !isTest(step))
-    return tests.map((step) => {
-      const ends = [match.nodes[step.source]!.slot, match.nodes[step.target]!.slot]
-      const branches = this.branches(step, ends, `RETURN 1 AS ${this.printing.fresh()}`)
-      return `(${branches.map((branch) => `EXISTS {\n${branch}\n}`).join(' OR ')})`
-    })
+    this.walks = this.walks.filter((walk) => !isWalked(walk))
+    return [
+      ...walks.map((walk) => `EXISTS { ${printWalk(match, walk, printing)} }`),
+      ...tests.map((step) => {
+        const ends = [match.nodes[step.source]!.slot, match.nodes[step.target]!.slot]
+        const branches = this.branches(step, ends, `RETURN 1 AS ${printing.fresh()}`)
+        return `(${branches.map((branch) => `EXISTS {\n${branch}\n}`).join(' OR ')})`
+      }),
+    ]
   }
 
   /** The alternatives of a step. `ends`: those that have a value before. */

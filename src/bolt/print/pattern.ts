@@ -15,7 +15,7 @@ import { quoted, quotedSymbol, STATE_LABEL } from './names.ts'
 import { NotPrintable } from './not-printable.ts'
 import type { Printing } from './printing.ts'
 
-/** A MATCH without derived steps, or several that match the same, with one WHERE at the end. `further`: conditions in addition. */
+/** A MATCH without derived steps and walks, or several that match the same, with one WHERE at the end. `further`: conditions in addition. */
 export function printMatch(whole: BoundMatch, printing: Printing, further: () => readonly string[] = () => []): string {
   const { match, conditions } = withoutEmptyWalks(whole, printing)
   for (const { from, to } of match.casts) {
@@ -24,13 +24,9 @@ export function printMatch(whole: BoundMatch, printing: Printing, further: () =>
   }
   const { relationships, optional } = match
   const selected = relationships.filter(({ selection }) => selection !== null)
-  const walks = relationships.filter(({ isIndependent }) => isIndependent === true)
-  const others = relationships.filter((step) => !selected.includes(step) && !walks.includes(step))
+  const others = relationships.filter(({ selection }) => selection === null)
   const patterns = plainPatterns(match, others, printing)
-  const matches = [
-    ...selected.map((step) => selectedPattern(match, step, printing)),
-    ...walks.map((step) => walkPattern(match, step, printing)),
-  ]
+  const matches = selected.map((step) => selectedPattern(match, step, printing))
   if (match.repeatable) {
     if (optional || others.some(({ range }) => range !== null) || matches.length > 0 || match.paths.length > 0) {
       throw new NotPrintable('REPEATABLE ELEMENTS')
@@ -152,12 +148,14 @@ function whereText(predicates: readonly BoundExpression[], printing: Printing): 
 }
 
 /**
- * The walk of a recursive definition: one path to each node that it reaches. All paths would be as many as there are ways. The hops are
- * such that the shortest walk takes no relationship twice (engine/definitions/linear.ts), so it is a path of the server.
+ * The walk of a recursive definition. It takes no relationship twice, as paths of the server do, and loses no end by that
+ * (engine/definitions/linear.ts). The server looks for its ends alone, and not for all paths, if the hop has one relationship and the
+ * ends are made distinct, or are only tested. A selector such as `SHORTEST 1` would look for far more.
  */
-function walkPattern(match: BoundMatch, step: BoundRelationship, printing: Printing): string {
+export function printWalk(match: BoundMatch, step: BoundRelationship, printing: Printing): string {
+  if (step.quantified!.further.length > 0) throw new NotPrintable('a walk with hops of several relationships')
   const name = (node: number): string => `(${printing.name(match.nodes[node]!.slot)})`
-  return `SHORTEST 1 (${name(step.left)}${printQuantified(step, printing)}${name(step.right)})`
+  return `MATCH ${name(step.left)} ${printQuantified(step, printing)} ${name(step.right)}`
 }
 
 // ---------------------------------------------------------------- selectors

@@ -48,7 +48,8 @@ onNeo4j('random queries on random graphs', async (connection) => {
 onNeo4j('random definitions on random graphs', async (connection) => {
   const counts = await judgeModels(connection, { seed: 3_000, rounds: 2 })
   expect(counts.differences).toEqual([])
-  expect(counts.count('not printable')).toBe(0)
+  const refused = [...counts.reasons.keys()].filter((reason) => !reason.startsWith('failed: '))
+  expect(refused.filter((reason) => reason !== 'a walk with hops of several relationships')).toEqual([])
   expect(counts.count('equal with rows')).toBeGreaterThan(20)
 })
 

@@ -127,6 +127,7 @@ const MODEL = `
 DEFINE (u:User)-[:in]->(g:Group) AS { MATCH (u)-[:MEMBER]->(g) }
 DEFINE (u:User)-[:reads]->(d:Doc) AS { MATCH (u)-[:OWNER]->(d) UNION MATCH (u)-[:in]->(g)-[:VIEWER]->(d) }
 DEFINE (u:User)-[:inherits]->(d) AS { MATCH (u)-[:OWNER]->(d) UNION MATCH (d)-[:PARENT]->(f:Folder) WHERE (u)-[:inherits]->(f) }
+DEFINE (u:User)-[:leaps]->(d) AS { MATCH (u)-[:OWNER]->(d) UNION MATCH (d)-[:A]->()-[:B]->(f) WHERE (u)-[:leaps]->(f) }
 DEFINE (u:User)-[:approves]->(d) AS {
   MATCH (u)-[:OWNER]->(d)
   UNION MATCH (d)-[:A]->(x), (d)-[:B]->(y) WHERE (u)-[:approves]->(x) AND (u)-[:approves]->(y)
@@ -182,15 +183,18 @@ describe('definitions', () => {
     ])
   })
 
-  test('a recursive definition that is a walk follows one path to each node', () => {
+  test('a recursive definition that is a walk gives each node at its end once', () => {
     const text = derivedText('MATCH (subject)-[:inherits]->(resource)', { nodesOf: 'resource' })
     expect(linesOf(text)).toEqual([
       'MATCH (v0)',
       'WHERE (v0.`external_id` = $p0) AND NOT v0:`_VerdigraphState`',
       'CALL (v0) {',
       'MATCH (v0)-[:`OWNER`]->(v2)',
-      'MATCH SHORTEST 1 ((v2)((v4)<-[v7:`PARENT`]-(v5) WHERE (v4:`Folder`)){0,}(v1))',
-      'WHERE (v0:`User`) AND NOT v1:`_VerdigraphState`',
+      'WHERE (v0:`User`)',
+      'CALL (v2) {',
+      'MATCH (v2) ((v4)<-[v7:`PARENT`]-(v5) WHERE (v4:`Folder`)){0,} (v1)',
+      'RETURN DISTINCT v1 AS v1',
+      '}',
       'RETURN DISTINCT v1 AS v1',
       '}',
     ])
@@ -230,6 +234,8 @@ describe('definitions', () => {
 
   test('another recursion is not printed', () => {
     expect(derivedText('MATCH (subject)-[:approves]->(resource)', 'exists')).toEqual(err('a definition with a table'))
+    const leaps = derivedText('MATCH (subject)-[:leaps]->(resource)', 'exists')
+    expect(leaps).toEqual(err('a walk with hops of several relationships'))
   })
 })
 
