@@ -61,7 +61,14 @@ const forms = [
   ['mutual recursion', '(subject:Person)-[:even]->(resource:Doc)', ['bob plan'], 'engine'],
 ] as const
 
+const TYPES = `
+(:Person {level INTEGER}), (:Group), (:Folder), (:Doc {level INTEGER}),
+(:Person|Group)-[:MEMBER]->(:Group), (:Group)-[:VIEWER]->(:Folder), (:Person|Group)-[:OWNER]->(:Doc|Folder),
+(:Doc|Folder)-[:PARENT]->(:Folder), (:Doc|Folder)-[:SECOND]->(:Folder)
+`
+
 let setup: ContextService
+let modelId: string
 beforeAll(async () => {
   setup = await startContextService({ metricsAccess: 'public' })
   const node = (type: string, external_id: string, level: number | null = null) => ({
@@ -73,7 +80,7 @@ beforeAll(async () => {
   await setup.capture('nodes', {
     nodes: [
       ...[node('Person', 'ann', 5), node('Person', 'bob', 5), node('Person', 'cid')],
-      ...[node('Group', 'staff'), node('Group', 'all')],
+      ...[node('Group', 'staff', 1), node('Group', 'all')],
       ...[node('Folder', 'top'), node('Folder', 'side'), node('Doc', 'plan'), node('Doc', 'note', 3)],
     ],
   })
@@ -92,6 +99,7 @@ beforeAll(async () => {
   const model = { project_id: setup.service.projectId, name: 'model', model: MODEL }
   const created = await setup.service.configure('POST', 'models', model)
   expect(created.status, created.text).toBe(201)
+  modelId = created.body.id as string
 })
 afterAll(() => setup?.stop())
 
@@ -175,4 +183,12 @@ test('a knowledge query reads along a recursive definition', async () => {
   const answer = await setup.execute(id, {}, await setup.tokenOf('ann'))
   const found = (answer.body.data as { readonly nodes: object }[]).map(({ nodes }) => Object.values(nodes)[0])
   expect(found.sort(), answer.text).toEqual(['note', 'plan'])
+})
+
+test('a model with types lists the stored data that it would not fit', async () => {
+  const changed = await setup.service.configure('PUT', `models/${modelId}`, { model: `${TYPES}${MODEL}` })
+  expect([changed.status, changed.body.warnings], changed.text).toEqual([
+    200,
+    ['model: 1 stored element does not fit: `(:Group)` has no property `level`; such as Group:staff'],
+  ])
 })

@@ -77,20 +77,21 @@ interface TestedProject {
   readonly graph: string
 }
 
-/** A data folder with an empty project. */
-async function newProject(name = 'cars', description = ''): Promise<TestedProject> {
+/** A data folder with an empty project. `model`: the text of its model. */
+async function newProject(name = 'cars', description = '', model: string | null = null): Promise<TestedProject> {
   const base = temporaryFolder()
   const data = join(base, 'data')
   await succeed('init', '--data', data)
-  await addProject(data, name, description)
+  await addProject(data, name, description, model)
   const [project] = readdirSync(join(data, 'projects'))
   return { data, graph: join(data, 'projects', String(project), 'default') }
 }
 
-async function addProject(data: string, name: string, more = ''): Promise<void> {
+async function addProject(data: string, name: string, more = '', model: string | null = null): Promise<void> {
   const folder = join(temporaryFolder(), name)
   mkdirSync(folder)
   writeFileSync(join(folder, 'verdigraph.yaml'), `name: ${name}\n${more}`)
+  if (model !== null) writeFileSync(join(folder, 'model.gql'), model)
   const applied = await runCommand(['apply', folder, '--data', data, '--create'], {
     VERDIGRAPH_UPSTREAM_ALLOW: '127.0.0.0/8',
   })
@@ -405,6 +406,32 @@ test('a copied project is connected to the database with --switch, and decides t
   expect([asked.exitCode, asked.stdout, asked.stderr]).toEqual([0, expect.stringContaining('ann'), ''])
   await served.kill('SIGTERM')
 }, 120_000)
+
+test('a project with a model answers alike before and after a copy, in both directions', async (context) => {
+  if (server === null) return context.skip()
+  const model = `DEFINE (p:Person)-[:drives]->(c:Car) AS { MATCH (p)-[:OWNS]->(c) UNION MATCH (p)-[:KNOWS]->(q:Person) WHERE (q)-[:drives]->(c) }\n`
+  const from = await newProject('cars', '', model)
+  await writeAll(from)
+  const drivers = async (data: string): Promise<string> => {
+    const served = await startServer(['--data', data], { VERDIGRAPH_UPSTREAM_ALLOW: '127.0.0.1' })
+    const [, token] = /^token +(\S+)/m.exec(await succeed('token', '--data', data)) ?? []
+    const query = 'MATCH (p:Person)-[:drives]->(c:Car) RETURN p.external_id, c.external_id'
+    const asked = await runCommand(['query', query, '--url', served.url], { VERDIGRAPH_TOKEN: token ?? '' })
+    expect([asked.exitCode, asked.stderr]).toEqual([0, ''])
+    await served.kill('SIGTERM')
+    // The last line has the time of the query.
+    return asked.stdout.replace(/\n\d+ row.*\n$/, '')
+  }
+  const before = await drivers(from.data)
+  expect(before).toMatch(/ann.*c-1/)
+  // The model is configuration: it stays with the project, which is connected to the copy.
+  await succeed('copy', '--from', from.data, '--to', server.url, '--switch')
+  expect(await drivers(from.data)).toBe(before)
+  // Into another project only the graph is copied: its own model names the definitions.
+  const to = await newProject('cars', '', model)
+  await copied(server.url, to.data, 3, 3)
+  expect(await drivers(to.data)).toBe(before)
+}, 300_000)
 
 test('a graph that has changed is not continued with', async (context) => {
   if (server === null) return context.skip()
