@@ -150,8 +150,8 @@ export const parts: readonly Part[] = [
   },
   {
     name: 'small benches',
-    seconds: 80,
-    run: ['decision', 'ingest', 'context', 'http', 'mcp'].map(
+    seconds: 90,
+    run: ['decision', 'definitions', 'ingest', 'context', 'http', 'mcp'].map(
       (name) => `step 'bench ${name} --small' 900 npm run --silent bench -- ${name} --small --json`,
     ),
     paths: ['bench/**', 'src/kernel/**', ...decisions, ...store, ...http, 'src/mcp/**'],
