@@ -44,6 +44,11 @@ const forbiddenClauseMessages: Dialect['forbiddenClauseMessages'] = {
   return: 'a condition has no RETURN: the service adds its own',
 }
 
+/** The parameters that version 3 of policies reserves. */
+const reservedParameters: Dialect['reservedParameters'] = new Map([
+  ['subject_id', 'parameter "$subject_id" is reserved and cannot be referenced'],
+])
+
 const condition: readonly Clause['kind'][] = ['match', 'with', 'unwind']
 const composition: readonly Clause['kind'][] = ['call', 'use', 'conditional', 'block']
 
@@ -96,6 +101,8 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
       conditional: 'WHEN is not allowed in a definition: write an alternative with UNION',
       block: 'braces around a query are not allowed in a definition',
     },
+    // Policies of every version may use a definition.
+    reservedParameters,
     nonLocationParameters: platformParameters,
     readsScores: true,
     allowsImpure: false,
@@ -117,7 +124,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     clauses: new Set([...condition, ...composition]),
     returnsPairs: true,
     forbiddenClauseMessages,
-    reservedParameters: new Map([['subject_id', 'parameter "$subject_id" is reserved and cannot be referenced']]),
+    reservedParameters,
     nonLocationParameters: platformParameters,
     serviceVariables: ['subject', 'resource'],
     readsScores: true,

@@ -41,6 +41,10 @@ describe('a model', () => {
       'InvalidDefinition: `_HAS` cannot be defined: names that begin with `_` belong to the service @ _HAS',
     ],
     [
+      'DEFINE (u)-[:x]->(d) AS { MATCH (u)-[:A]->(d) WHERE u.n = $subject_id }',
+      'ReservedParameter: parameter "$subject_id" is reserved and cannot be referenced @ $subject_id',
+    ],
+    [
       'DEFINE (u)-[:x]->(:Doc) AS { MATCH (u) }',
       'InvalidDefinition: each end of a definition needs a variable, which its body uses @ (:Doc)',
     ],
