@@ -9,7 +9,7 @@ import type { DecisionDeps } from '../../src/pdp/decision-deps.ts'
 import { PageTokens } from '../../src/pdp/page-token.ts'
 import { searchResources } from '../../src/pdp/search.ts'
 import { SearchCache } from '../../src/pdp/search-cache.ts'
-import { compileDecisionPolicy } from '../../src/policy/compile-policy.ts'
+import { compileDecisionPolicy, policySetOf } from '../../src/policy/compile-policy.ts'
 import type { LmdbEnvironment } from '../../src/store/graph/environment.ts'
 import type { ProjectGraphs } from '../../src/store/tenancy/project-graphs.ts'
 import { AnswerHash, type Bench, median, mustEqual, round } from '../harness.ts'
@@ -153,7 +153,7 @@ export function partsOf(store: LmdbEnvironment): DecisionDeps {
     }),
   )
   if (!compiled.ok) throw new Error(compiled.error[0])
-  const policies = [{ ...compiled.value, id: 'bench', name: 'bench', revision: 1, tags: [] }]
+  const policies = policySetOf([{ ...compiled.value, id: 'bench', name: 'bench', revision: 1, tags: [] }])
   const graphs: ProjectGraphs = { default: store, global: null, at: () => null }
   const library: DecisionDeps['policies'] = {
     find: () => policies,

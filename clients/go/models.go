@@ -69,6 +69,12 @@ const (
 	PlanStepRoleInput  PlanStepRole = "input"
 )
 
+// Defines values for PolicyEffect.
+const (
+	PolicyEffectForbid PolicyEffect = "forbid"
+	PolicyEffectPermit PolicyEffect = "permit"
+)
+
 // Defines values for PolicyExplanationBecause.
 const (
 	PolicyExplanationBecauseFilter     PolicyExplanationBecause = "filter"
@@ -78,12 +84,19 @@ const (
 	PolicyExplanationBecauseToken      PolicyExplanationBecause = "token"
 )
 
+// Defines values for PolicyExplanationEffect.
+const (
+	PolicyExplanationEffectForbid PolicyExplanationEffect = "forbid"
+)
+
 // Defines values for PolicyExplanationOutcome.
 const (
-	PolicyExplanationOutcomeDenied  PolicyExplanationOutcome = "denied"
-	PolicyExplanationOutcomeFaulted PolicyExplanationOutcome = "faulted"
-	PolicyExplanationOutcomeGranted PolicyExplanationOutcome = "granted"
-	PolicyExplanationOutcomeSkipped PolicyExplanationOutcome = "skipped"
+	PolicyExplanationOutcomeDenied    PolicyExplanationOutcome = "denied"
+	PolicyExplanationOutcomeFaulted   PolicyExplanationOutcome = "faulted"
+	PolicyExplanationOutcomeForbidden PolicyExplanationOutcome = "forbidden"
+	PolicyExplanationOutcomeGranted   PolicyExplanationOutcome = "granted"
+	PolicyExplanationOutcomePassed    PolicyExplanationOutcome = "passed"
+	PolicyExplanationOutcomeSkipped   PolicyExplanationOutcome = "skipped"
 )
 
 // Defines values for PropertyMetadataAssuranceLevel.
@@ -327,9 +340,12 @@ type DecisionPolicyCondition struct {
 type DecisionPolicyDocument struct {
 	Actions   []string                `json:"actions"`
 	Condition DecisionPolicyCondition `json:"condition"`
-	Meta      DecisionPolicyMeta      `json:"meta"`
-	Resource  PolicyEntity            `json:"resource"`
-	Subject   PolicyEntity            `json:"subject"`
+
+	// Effect `forbid` denies what other policies grant; default: `permit`
+	Effect   *PolicyEffect      `json:"effect,omitempty"`
+	Meta     DecisionPolicyMeta `json:"meta"`
+	Resource PolicyEntity       `json:"resource"`
+	Subject  PolicyEntity       `json:"subject"`
 }
 
 // DecisionPolicyMeta defines model for DecisionPolicyMeta.
@@ -684,6 +700,9 @@ type PlanStep struct {
 // PlanStepRole of a child; absent for the root
 type PlanStepRole string
 
+// PolicyEffect defines model for PolicyEffect.
+type PolicyEffect string
+
 // PolicyEntity defines model for PolicyEntity.
 type PolicyEntity struct {
 	Type string `json:"type"`
@@ -695,16 +714,21 @@ type PolicyExplanation struct {
 	Because    *PolicyExplanationBecause `json:"because,omitempty"`
 	DurationMs float64                   `json:"duration_ms"`
 
+	// Effect of a policy that forbids; absent: it grants
+	Effect *PolicyExplanationEffect `json:"effect,omitempty"`
+
 	// Fault of a policy that failed; with `granted` or `denied`: why the explanation ended before it had its details
-	Fault       *PolicyFault             `json:"fault,omitempty"`
-	Filter      *FilterExplanation       `json:"filter,omitempty"`
-	ID          string                   `json:"id"`
-	Matched     *MatchedElements         `json:"matched,omitempty"`
-	Missing     []string                 `json:"missing,omitzero"`
-	Name        string                   `json:"name"`
-	NearestMiss *NearestMiss             `json:"nearest_miss,omitempty"`
-	Outcome     PolicyExplanationOutcome `json:"outcome"`
-	Plan        *PlanStep                `json:"plan,omitempty"`
+	Fault       *PolicyFault       `json:"fault,omitempty"`
+	Filter      *FilterExplanation `json:"filter,omitempty"`
+	ID          string             `json:"id"`
+	Matched     *MatchedElements   `json:"matched,omitempty"`
+	Missing     []string           `json:"missing,omitzero"`
+	Name        string             `json:"name"`
+	NearestMiss *NearestMiss       `json:"nearest_miss,omitempty"`
+
+	// Outcome of a policy that forbids: `forbidden` or `faulted`, which deny what another policy grants, or `passed`, or `skipped`
+	Outcome PolicyExplanationOutcome `json:"outcome"`
+	Plan    *PlanStep                `json:"plan,omitempty"`
 
 	// Revision the revision of the policy
 	Revision int      `json:"revision"`
@@ -721,7 +745,10 @@ type PolicyExplanation struct {
 // PolicyExplanationBecause `time`: the explanation as a whole reached its time limit
 type PolicyExplanationBecause string
 
-// PolicyExplanationOutcome defines model for PolicyExplanation.Outcome.
+// PolicyExplanationEffect of a policy that forbids; absent: it grants
+type PolicyExplanationEffect string
+
+// PolicyExplanationOutcome of a policy that forbids: `forbidden` or `faulted`, which deny what another policy grants, or `passed`, or `skipped`
 type PolicyExplanationOutcome string
 
 // PolicyFault defines model for PolicyFault.

@@ -27,8 +27,14 @@ function describeOutcome(policy: ExplainedOutcome): readonly string[] {
       return [`${name} grants${policy.matched === undefined ? '' : `: ${describeElements(policy.matched)}`}`]
     case 'denied':
       return [`${name} does not grant`, ...describeMiss(policy)]
+    case 'forbidden': {
+      if (policy.because === 'parameters') return [`${name} forbids: ${skippedText(policy)}`]
+      return [`${name} forbids${policy.matched === undefined ? '' : `: ${describeElements(policy.matched)}`}`]
+    }
+    case 'passed':
+      return [`${name} does not forbid`]
     case 'faulted':
-      return [`${name} failed: ${policy.fault?.message ?? ''}`]
+      return [`${name} failed${policy.effect === 'forbid' ? ', so it forbids' : ''}: ${policy.fault?.message ?? ''}`]
     case 'skipped':
       return [`${name} was skipped: ${skippedText(policy)}`]
     default:

@@ -9,7 +9,7 @@ import { formatPath } from '../kernel/json/format-path.ts'
 import type { DecisionDeps } from '../pdp/decision-deps.ts'
 import { policiesOfStatus } from '../pdp/policy-status.ts'
 import { policiesKind } from '../policy/authorization-policy.ts'
-import type { CompiledPolicy } from '../policy/policy-index.ts'
+import { type CompiledPolicy, compiledIn, isForbidding } from '../policy/compile-policy.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import type { AuthorizerToken, InspectedRequest, RequestEntity, RequestIssue } from './authorizer.ts'
 import {
@@ -48,7 +48,9 @@ export function requestIssues(
   { subject, action, resource, context = {} }: InspectedRequest,
   token: AuthorizerToken | null | undefined,
 ): readonly RequestIssue[] {
-  const policies = policiesOfStatus(known.decisions, { policy_status: context.policy_status }).all(known.projectId)
+  const policies = compiledIn(
+    policiesOfStatus(known.decisions, { policy_status: context.policy_status }).all(known.projectId),
+  )
   const ofPair = policies.filter(
     ({ subjectType, resourceType }) => subjectType === subject.type && resourceType === resource.type,
   )
@@ -80,7 +82,8 @@ export function queryIssues(
   token: AuthorizerToken | null | undefined,
 ): readonly RequestIssue[] {
   return readGraphsNow((views) => {
-    const names = new NamesInGraphs(known, views, policiesOfStatus(known.decisions, {}).all(known.projectId), given)
+    const policies = compiledIn(policiesOfStatus(known.decisions, {}).all(known.projectId))
+    const names = new NamesInGraphs(known, views, policies, given)
     const entities = token == null ? [] : [token]
     return [
       ...names.typeIssues(entities),
@@ -276,7 +279,7 @@ function missingParameters(
   const asked = ofPair.filter(
     (policy) =>
       (action === undefined || policy.actions.includes(action)) &&
-      (tags === undefined || policy.tags.some((tag) => tags.includes(tag))),
+      (tags === undefined || isForbidding(policy) || policy.tags.some((tag) => tags.includes(tag))),
   )
   const issues = asked.flatMap(({ name, inputParameters, document }) => [
     ...inputParameters

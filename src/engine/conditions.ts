@@ -9,6 +9,7 @@ import { type DialectName, dialects } from './bind/dialect.ts'
 import { propertyNamesIn } from './bind/expression-tree.ts'
 import { type GraphDependencies, graphDependencies } from './bind/graph-dependencies.ts'
 import { partMayFail } from './bind/may-fail.ts'
+import { possibleRows } from './bind/possible-rows.ts'
 import { type DecisionTrace, DecisionTracer } from './decision-trace.ts'
 import { ExecutionError } from './errors.ts'
 import type { GraphCounts } from './plan/expand-order.ts'
@@ -41,6 +42,8 @@ interface ConditionInput {
   readonly resourceType: string
   /** The derived relationship types that the text can use; absent: none. */
   readonly definitions?: Definitions
+  /** True: a pair is in the relation unless a condition of the text is definitely false. Default: only if all are true. */
+  readonly keepsUnknown?: boolean
 }
 
 /**
@@ -102,15 +105,24 @@ export function compileCondition(
   if (!compiled.ok) return compiled
   const { bound, query } = compiled.value
   const diagnostics = findUnboundVariables(bound, ['subject', 'resource'], query.span)
-  return diagnostics.length > 0 ? err(diagnostics) : ok(new CompiledPolicyCondition(bound, input, options))
+  if (diagnostics.length > 0) return err(diagnostics)
+  const rows = rowsOf(bound, input)
+  return rows.ok ? ok(new CompiledPolicyCondition(rows.value, input, options)) : rows
+}
+
+function rowsOf(query: BoundQuery, { keepsUnknown = false }: ConditionInput): ReturnType<typeof possibleRows> {
+  return keepsUnknown ? possibleRows(query) : ok(query)
 }
 
 /** The query over the definitions as their text has them, which an explanation shows. */
-function asWritten(query: BoundQuery, { text, dialect, definitions }: ConditionInput): BoundQuery {
+function asWritten(query: BoundQuery, input: ConditionInput): BoundQuery {
+  const { text, dialect, definitions } = input
   if (!query.usesDefinitions || definitions === undefined) return query
   const compiled = compileText(text, dialect, 'condition', definitions.written)
   assert(compiled.ok, 'a text that was compiled before has no fault')
-  return compiled.value.bound
+  const rows = rowsOf(compiled.value.bound, input)
+  // Where every definition has a table, a condition in one may be refused that is kept where the definition is in place.
+  return rows.ok ? rows.value : query
 }
 
 function rejectExternalProperty(property: string): never {

@@ -50,7 +50,9 @@ export class DecidedPayloads {
     const found = policiesFound === undefined ? '' : `"policiesFound":${policiesFound},`
     const answered =
       typeof answer === 'object' ? `"error":${JSON.stringify(answer)}` : this.response(answer, question, timeMs)
-    const reason = detail.reason === undefined ? '' : `,"denyReason":{"message":${jsonString(detail.reason)}}`
+    const forbidden = detail.forbiddenBy === undefined ? '' : `,"policy":${JSON.stringify(detail.forbiddenBy)}`
+    const reason =
+      detail.reason === undefined ? '' : `,"denyReason":{"message":${jsonString(detail.reason)}${forbidden}}`
     const item = detail.item === undefined ? '' : `,"item":${detail.item}`
     const model = detail.modelRevision === undefined ? '' : `"modelRevision":${detail.modelRevision},`
     const id = detail.id === undefined ? '' : `,"decisionId":${jsonString(detail.id)}`

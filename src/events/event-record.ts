@@ -126,6 +126,8 @@ export interface DecisionDetail {
   readonly id?: string
   /** Why the decision is a denial. */
   readonly reason?: string
+  /** The policy that denied what another one grants. */
+  readonly forbiddenBy?: { readonly id: string; readonly name: string }
   /** Index in a batch. */
   readonly item?: number
   /** Masked input parameters as JSON. */

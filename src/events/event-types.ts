@@ -106,7 +106,10 @@ const decisionMembers = {
   evaluationTimeMs: z.number().describe('milliseconds'),
   error: error.optional(),
   denyReason: z
-    .strictObject({ message: text })
+    .strictObject({
+      message: text,
+      policy: policyReference.optional().describe('the policy that denied what another one grants'),
+    })
     .optional()
     .describe('why a request was denied, or what a search could not decide'),
   decisionId: text.optional().describe('the id in the decision log; absent while the log is off'),

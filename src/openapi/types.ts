@@ -150,6 +150,8 @@ export interface HttpSchemas {
   }
   DecisionPolicyDocument: {
     readonly meta: HttpSchemas['DecisionPolicyMeta']
+    /** `forbid` denies what other policies grant; default: `permit`. */
+    readonly effect?: HttpSchemas['PolicyEffect'] | undefined
     readonly subject: HttpSchemas['PolicyEntity']
     readonly actions: readonly string[]
     readonly resource: HttpSchemas['PolicyEntity']
@@ -478,6 +480,7 @@ export interface HttpSchemas {
     readonly role?: 'input' | 'inner' | 'branch' | undefined
     readonly children: readonly HttpSchemas['PlanStep'][]
   }
+  PolicyEffect: 'permit' | 'forbid'
   PolicyEntity: {
     readonly type: string
   }
@@ -488,7 +491,10 @@ export interface HttpSchemas {
     /** The revision of the policy. */
     readonly revision: number
     readonly tags: readonly string[]
-    readonly outcome: 'granted' | 'denied' | 'faulted' | 'skipped'
+    /** Of a policy that forbids; absent: it grants. */
+    readonly effect?: 'forbid' | undefined
+    /** Of a policy that forbids: `forbidden` or `faulted`, which deny what another policy grants, or `passed`, or `skipped`. */
+    readonly outcome: 'granted' | 'denied' | 'forbidden' | 'passed' | 'faulted' | 'skipped'
     /** `time`: the explanation as a whole reached its time limit. */
     readonly because?: 'tags' | 'token' | 'parameters' | 'filter' | 'time' | undefined
     readonly missing?: readonly string[] | undefined

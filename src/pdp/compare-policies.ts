@@ -1,6 +1,7 @@
 // Compares two sets of policies on one snapshot: the pairs of subject and resource that only one of the sets grants, for each action.
 // Only pairs of a policy that is in one set alone can change, so only those policies are listed; each of their pairs is then checked
-// against the whole other set. See docs/decisions/0048-comparing-policies.md.
+// against the whole other set. If the sets forbid different pairs, each pair that a policy grants can change, so all policies that grant
+// are listed. See docs/decisions/0048-comparing-policies.md and docs/decisions/0071-forbid-policies.md.
 import { ExecutionError } from '../engine/errors.ts'
 import type { NodeId } from '../engine/store.ts'
 import type { ServiceError } from '../kernel/errors.ts'
@@ -8,13 +9,13 @@ import { writeJson } from '../kernel/json/json.ts'
 import type { AgentCaller } from '../kernel/request/caller.ts'
 import { requestStartMs } from '../kernel/request/remote-reads.ts'
 import { ok, type Result } from '../kernel/result.ts'
-import type { CompiledPolicy } from '../policy/policy-index.ts'
+import { type CompiledPolicy, isForbidding, isGranting } from '../policy/compile-policy.ts'
 import { type ComparisonScope, PairParameters, parametersNotGiven } from './comparison-parameters.ts'
 import type { ChangedPair, ChangedPairs, LeftOutPolicy } from './comparison-schema.ts'
 import type { DecisionDeps } from './decision-deps.ts'
 import { hasAnyTag } from './evaluation-inputs.ts'
 import { elementsOf } from './explain.ts'
-import { grantsPair, Pair, type PairContext, type PairsOfNode, PolicyPairs } from './policy-pairs.ts'
+import { forbidsPair, grantsPair, Pair, type PairContext, type PairsOfNode, PolicyPairs } from './policy-pairs.ts'
 import { type ReadSession, readInSession } from './read-session.ts'
 
 /** A policy of a comparison. */
@@ -24,6 +25,9 @@ export interface ComparedPolicy extends CompiledPolicy {
   /** The text of the model that gives relationships of the policy their meaning; absent or empty: none of them is derived. */
   readonly model?: string
 }
+
+type ComparedGrant = ComparedPolicy & { readonly effect: 'permit' }
+type ComparedForbid = ComparedPolicy & { readonly effect: 'forbid' }
 
 /** The two sets of policies. */
 export interface PolicySets {
@@ -140,8 +144,8 @@ class PolicyComparison {
         const missing = parametersNotGiven(policy, scope, caller)
         if (missing.length > 0) this.leaveOutParameters(group, policy, missing)
       }
-      this.addTasks('gain', group, group.new, group.old, context)
-      this.addTasks('loss', group, group.old, group.new, context)
+      this.addTasks('gain', group, bySide(group.new), bySide(group.old), context)
+      this.addTasks('loss', group, bySide(group.old), bySide(group.new), context)
     }
     return ok(null)
   }
@@ -149,20 +153,23 @@ class PolicyComparison {
   private addTasks(
     change: ComparisonTask['change'],
     group: ComparedGroup,
-    granting: readonly ComparedPolicy[],
-    others: readonly ComparedPolicy[],
+    own: PolicySide,
+    other: PolicySide,
     context: PairContext,
   ): void {
     const { scope, caller, limits } = this
-    const texts = new Set(others.map(textOf))
-    const earlier: ComparedPolicy[] = []
+    const texts = haveSameTexts(own.forbids, other.forbids) ? new Set(other.grants.map(textOf)) : new Set()
+    const earlier: ComparedGrant[] = []
     // A policy without one of its input parameters grants nothing, as in a decision.
     const isBound = (name: string): boolean =>
       context.parameters.values.has(name) || (name === 'subject_id' && scope.token !== null)
-    const masking = others.filter(({ inputParameters }) => inputParameters.every(isBound))
-    for (const policy of granting) {
+    const masking = other.grants.filter(({ inputParameters }) => inputParameters.every(isBound))
+    const forbids = { own: own.forbids, other: other.forbids }
+    for (const policy of own.grants) {
       if (texts.has(textOf(policy)) || parametersNotGiven(policy, scope, caller).length > 0) continue
-      this.tasks.push(new ComparisonTask(change, group, policy, [...earlier, ...masking], context, limits))
+      this.tasks.push(
+        new ComparisonTask(change, group, policy, { earlier: [...earlier], masking, forbids }, context, limits),
+      )
       earlier.push(policy)
     }
   }
@@ -264,18 +271,39 @@ class PolicyComparison {
   }
 }
 
-/** One policy that only one of the sets has, for actions with the same policies. */
+/** The policies of one set by their effects. */
+interface PolicySide {
+  readonly grants: readonly ComparedGrant[]
+  readonly forbids: readonly ComparedForbid[]
+}
+
+function bySide(policies: readonly ComparedPolicy[]): PolicySide {
+  return { grants: policies.filter(isGranting), forbids: policies.filter(isForbidding) }
+}
+
+/** The policies that can keep a pair from being a change. */
+interface Masks {
+  /** Policies of the same set that are listed before: they have counted the pair. */
+  readonly earlier: readonly ComparedGrant[]
+  /** Policies of the other set: with one of them the pair does not change, unless the other set forbids it. */
+  readonly masking: readonly ComparedGrant[]
+  readonly forbids: { readonly own: readonly ComparedForbid[]; readonly other: readonly ComparedForbid[] }
+}
+
+/** One policy whose pairs can change, for actions with the same policies. */
 class ComparisonTask {
   readonly change: 'gain' | 'loss'
   readonly group: ComparedGroup
-  readonly policy: ComparedPolicy
+  readonly policy: ComparedGrant
   state: 'new' | 'open' | 'done' | 'incomplete' | 'failed' = 'new'
   /** Pairs that change. */
   pairs = 0
   /** Why nodes were skipped; null: none was. */
   tooLarge: string | null = null
-  /** If one of them grants a pair, the pair does not change, or an earlier policy has counted it. */
-  private readonly masking: ComparedPolicy[]
+  /** If one of them grants a pair, the pair does not change, or an earlier policy has counted it. Empty if a set forbids. */
+  private readonly masking: ComparedGrant[]
+  /** Null: no set forbids. */
+  private readonly masks: Masks | null
   private readonly context: PairContext
   private readonly sampleMax: number
   private readonly searchedPartnersMin: number
@@ -289,15 +317,17 @@ class ComparisonTask {
   constructor(
     change: ComparisonTask['change'],
     group: ComparedGroup,
-    policy: ComparedPolicy,
-    masking: readonly ComparedPolicy[],
+    policy: ComparedGrant,
+    masks: Masks,
     context: PairContext,
     { sampleMax, searchedPartnersMin = SEARCHED_PARTNERS_MIN }: ComparisonLimits,
   ) {
     this.change = change
     this.group = group
     this.policy = policy
-    this.masking = [...masking]
+    const { earlier, masking, forbids } = masks
+    this.masks = forbids.own.length + forbids.other.length === 0 ? null : masks
+    this.masking = this.masks === null ? [...earlier, ...masking] : []
     this.context = context
     this.sampleMax = sampleMax
     this.searchedPartnersMin = searchedPartnersMin
@@ -359,21 +389,33 @@ class ComparisonTask {
     found: PairsOfNode,
     node: NodeId,
     id: string | null,
-    masking: ComparedPolicy[],
+    masking: ComparedGrant[],
     refill: () => void,
   ): void {
     const { pair, context } = this
     pair.set(found.end, found.node, found.id)
     pair.set(found.end === 'subject' ? 'resource' : 'subject', node, id)
     for (let i = 0; i < masking.length; i++) {
-      const other = masking[i] as ComparedPolicy
+      const other = masking[i] as ComparedGrant
       if (!grantsPair(other, context, pair)) continue
       // The next pair is probably granted by the same policy.
       if (i > 0) masking.unshift(...masking.splice(i, 1))
       return
     }
+    if (this.masks !== null && !this.changes(this.masks)) return
     this.pairs += 1
     this.keep(found, refill)
+  }
+
+  /** Whether the pair, which the policy grants, has another decision in the other set, and is not counted yet. */
+  private changes({ earlier, masking, forbids }: Masks): boolean {
+    const { context, pair } = this
+    const isGranted = (policies: readonly ComparedGrant[]): boolean =>
+      policies.some((policy) => grantsPair(policy, context, pair))
+    const isForbidden = (policies: readonly ComparedForbid[]): boolean =>
+      policies.some((policy) => forbidsPair(policy, context, pair))
+    if (isGranted(earlier) || isForbidden(forbids.own)) return false
+    return !isGranted(masking) || isForbidden(forbids.other)
   }
 
   private keep({ end }: PairsOfNode, refill: () => void): void {
@@ -416,9 +458,9 @@ class ComparisonTask {
     found: PairsOfNode,
     nodes: Uint32Array,
     refill: () => void,
-  ): { readonly left: Uint32Array; readonly unchecked: ComparedPolicy[] } {
+  ): { readonly left: Uint32Array; readonly unchecked: ComparedGrant[] } {
     if (nodes.length < this.searchedPartnersMin) return { left: nodes, unchecked: this.masking }
-    const unchecked: ComparedPolicy[] = []
+    const unchecked: ComparedGrant[] = []
     let left = nodes
     for (const policy of this.masking) {
       const searched = left.length < this.searchedPartnersMin ? null : this.searched(policy, found, left)
@@ -502,11 +544,11 @@ function groupsOf({ old: before, new: after }: PolicySets, scope: ComparisonScop
   return [...groups.values()]
 }
 
-/** Whether the scope has decisions by the policy, for some action. */
+/** Whether the scope has decisions by the policy, for some action. Tags do not select among policies that forbid. */
 export function isInScope(policy: ComparedPolicy, { subject, resource, policyTags }: ComparisonScope): boolean {
   if (subject.type !== undefined && subject.type !== policy.subjectType) return false
   if (resource.type !== undefined && resource.type !== policy.resourceType) return false
-  return policyTags === undefined || hasAnyTag(policy, policyTags)
+  return policyTags === undefined || isForbidding(policy) || hasAnyTag(policy, policyTags)
 }
 
 function haveSameTexts(a: readonly ComparedPolicy[], b: readonly ComparedPolicy[]): boolean {
@@ -516,13 +558,14 @@ function haveSameTexts(a: readonly ComparedPolicy[], b: readonly ComparedPolicy[
 
 const texts = new WeakMap<ComparedPolicy, string>()
 
-/** The parts of a policy that decide, as text: policies with the same text grant the same pairs. */
+/** The parts of a policy that decide, as text: policies with the same text grant, or forbid, the same pairs. */
 function textOf(policy: ComparedPolicy): string {
   const known = texts.get(policy)
   if (known !== undefined) return known
-  const { version, subjectType, resourceType, document } = policy
+  const { version, effect, subjectType, resourceType, document } = policy
   const text = writeJson([
     version,
+    effect,
     subjectType,
     resourceType,
     document.condition.cypher,

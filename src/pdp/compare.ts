@@ -7,7 +7,14 @@ import { isJsonObject } from '../kernel/json/json-kind.ts'
 import type { AgentCaller, Claims } from '../kernel/request/caller.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import { compiledModel, definedNames, noModel, type StoredModel } from '../model/stored-model.ts'
-import { type CompiledDocument, compileDecisionDocument, compileDecisionPolicy } from '../policy/compile-policy.ts'
+import {
+  type BrokenForbid,
+  type CompiledDocument,
+  compileDecisionDocument,
+  compileDecisionPolicy,
+  compiledIn,
+  isForbidding,
+} from '../policy/compile-policy.ts'
 import type { BrokenDraft } from '../policy/draft-policies.ts'
 import { inputIssues } from '../policy/input-parameters.ts'
 import { mayName } from '../policy/model-consequences.ts'
@@ -59,7 +66,12 @@ export function compareProposal(
   if (!compared.ok) return compared
   const { gains, losses, leftOut, steps } = compared.value
   const broken = request.draft === true ? deps.drafts.allBroken(projectId) : []
-  const left = [...broken.map(leftOutDraft), ...leftOutTags(sets.value, scope), ...leftOut]
+  const left = [
+    ...broken.map(leftOutDraft),
+    ...deps.policies.all(projectId).broken.map(leftOutBroken),
+    ...leftOutTags(sets.value, scope),
+    ...leftOut,
+  ]
   const sum = (changes: typeof gains): number =>
     changes.reduce((all, { pairs, actions }) => all + pairs * actions.length, 0)
   return ok({
@@ -143,7 +155,8 @@ function policySets(
     model: modelOf(policy, stored),
   })
   if (!model.ok) return err({ kind: 'invalid', issues: model.error })
-  const old = deps.policies.all(projectId).map(asStored)
+  const inForce = deps.policies.all(projectId)
+  const old = compiledIn(inForce).map(asStored)
   const names = new Set(old.map(({ name }) => name))
   for (const [i, name] of removed_policies.entries()) {
     if (!names.has(name)) issues.push(`removed_policies[${i}]: no ACTIVE decision policy is named \`${name}\``)
@@ -162,7 +175,7 @@ function policySets(
     else issues.push(...compiled.error.map((issue) => `policies[${i}].${issue}`))
   }
   if (issues.length > 0) return err({ kind: 'invalid', issues })
-  const all = draft ? deps.drafts.all(projectId).map(asStored) : old
+  const all = draft ? compiledIn(deps.drafts.all(projectId)).map(asStored) : old
   const removed = new Set([...removed_policies, ...given])
   const kept = replace_all ? [] : all.filter(({ name }) => !removed.has(name))
   if (text === undefined) return ok({ old, new: [...kept, ...proposed] })
@@ -181,6 +194,8 @@ function leftOutTags({ old, new: after }: PolicySets, scope: ComparisonScope): r
   const before = new Map(old.map((policy) => [policy.name, policy]))
   return after.flatMap((policy) => {
     const stored = before.get(policy.name)
+    // Tags do not select among policies that forbid.
+    if (isForbidding(policy)) return []
     if (stored === undefined || haveSameTags(stored, policy) || !isInScope(policy, scope)) return []
     const { name, actions, subjectType, resourceType } = policy
     const compared = actions.filter((action) => scope.action.name === undefined || scope.action.name === action)
@@ -210,6 +225,17 @@ function leftOutDraft({ id, name, actions, subjectType, resourceType, issues }: 
     resource_type: resourceType,
     reason: 'draft',
     message: `the draft does not compile: ${issues[0]?.split('\n')[0] ?? ''}`,
+  }
+}
+
+function leftOutBroken({ id, name, ...types }: BrokenForbid): LeftOutPolicy {
+  return {
+    policy: { id, name },
+    in: 'both',
+    ...{ actions: [...types.actions], subject_type: types.subjectType, resource_type: types.resourceType },
+    reason: 'fault',
+    message:
+      'the policy does not compile any more, and denies everything that it names: the decisions are compared without it',
   }
 }
 

@@ -1,13 +1,14 @@
-// Makes one decision: permit if any policy for (subject type, action, resource type) grants, otherwise deny.
+// Makes one decision: permit if a policy for (subject type, action, resource type) grants and none forbids, otherwise deny. Policies
+// that forbid are evaluated only after a grant (forbid.ts).
 // A policy without one of its parameters does not apply. If no policy grants and a parameter was missing, the result is
 // a 422 error and not a denial, because the parameter might change it. All policies share one budget.
 import { ExecutionError } from '../engine/errors.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import type { AgentCaller } from '../kernel/request/caller.ts'
 import { ok, type Result } from '../kernel/result.ts'
+import { type CompiledPolicy, compiledIn, isEmptySet, type PolicySet } from '../policy/compile-policy.ts'
 import { type MissingParameters, missingParameters } from '../policy/input-parameters.ts'
 import type { FilterAdvice, PolicyFilter } from '../policy/policy-filter.ts'
-import type { CompiledPolicy } from '../policy/policy-index.ts'
 import type { BoundParameters } from '../policy/value-reference.ts'
 import type { DecisionDeps, EvaluationRequest, PolicyError, RequestKind } from './decision-deps.ts'
 import { faultReason, NO_POLICY_REASON } from './denial-reasons.ts'
@@ -22,6 +23,7 @@ import {
   subjectMismatch,
   tokenMatchesSubject,
 } from './evaluation-inputs.ts'
+import { prohibitionOf } from './forbid.ts'
 import { modelRevisionError, withModelRevision } from './model-revision.ts'
 import { draftError } from './policy-status.ts'
 import type { ReadSession } from './read-session.ts'
@@ -95,19 +97,21 @@ export function decide(
 }
 
 function decideWithPolicies(
-  policies: readonly CompiledPolicy[],
+  policies: PolicySet,
   evaluation: EvaluationContext,
   session: ReadSession,
   request: EvaluationRequest,
 ): DecisionResult {
   const { deps, caller } = evaluation
-  const bound = bindParameters(deps, caller, request, policies)
+  const { grants } = policies
+  const all = compiledIn(policies)
+  const bound = bindParameters(deps, caller, request, all)
   if (!bound.ok) return bound
-  if (policies.length === 0) return isNamed(deps, caller, request) ? denied : unnamed
+  if (grants.length === 0) return isEmptySet(policies) && !isNamed(deps, caller, request) ? unnamed : denied
   if (!tokenMatchesSubject(caller.user, request.subject))
-    return policies.some(rejectsForeignSubject) ? subjectMismatch : denied
+    return grants.some(rejectsForeignSubject) ? subjectMismatch : denied
   const parameters = bound.value
-  const locationError = invalidLocation(policies, parameters, session.graphs)
+  const locationError = invalidLocation(all, parameters, session.graphs)
   if (locationError !== null) return locationError
 
   session.parameters = parameters
@@ -115,7 +119,7 @@ function decideWithPolicies(
   let missing: string[] | null = null
   let denyingFilters: PolicyFilter[] | null = null
   let fault: ExecutionError | null = null
-  for (const policy of policies) {
+  for (const policy of grants) {
     const name = firstMissingParameter(policy, parameters)
     if (name !== null) {
       missing ??= []
@@ -129,7 +133,7 @@ function decideWithPolicies(
         denyingFilters.push(policy.filter)
       } else if (policy.condition.check(session, subject.id ?? '', resource.id ?? '')) {
         session.granting = policy
-        return granted
+        return unlessForbidden(policies, evaluation, session, request)
       }
     } catch (error) {
       if (!(error instanceof ExecutionError)) throw error
@@ -153,6 +157,22 @@ function decideWithPolicies(
   const advice = adviceOf(session, denyingFilters, parameters)
   const reason = fault === null ? FILTER_REASON : faultReason(fault.code)
   return ok({ decision: false, context: advice.length === 0 ? { reason } : { reason, advice } })
+}
+
+/** The decision about a pair that `session.granting` grants. */
+function unlessForbidden(
+  policies: PolicySet,
+  evaluation: EvaluationContext,
+  session: ReadSession,
+  { subject, resource }: EvaluationRequest,
+): DecisionResult {
+  const found = prohibitionOf(policies, session, subject.id ?? '', resource.id ?? '', (policy, error) =>
+    reportPolicyError(evaluation, session, policy, error),
+  )
+  if (found === null) return granted
+  session.granting = null
+  session.forbidding = found.policy
+  return ok({ decision: false, context: { reason: found.reason } })
 }
 
 /** Reports an error inside one policy to the log. */

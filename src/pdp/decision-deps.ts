@@ -7,8 +7,9 @@ import type { AgentCaller } from '../kernel/request/caller.ts'
 import type { InlineHistory } from '../kernel/request/inline-history.ts'
 import type { RequestOrigin } from '../kernel/request/request-origin.ts'
 import type { StoredModel, UsedModel } from '../model/stored-model.ts'
+import type { GrantingPolicy, PolicyName } from '../policy/compile-policy.ts'
 import type { DraftPolicies } from '../policy/draft-policies.ts'
-import type { CompiledPolicy, PolicyIndex } from '../policy/policy-index.ts'
+import type { PolicyIndex } from '../policy/policy-index.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import type { PageTokens } from './page-token.ts'
 import type { RequestContextMembers } from './schema.ts'
@@ -79,7 +80,9 @@ export interface DecisionEvent {
   /** The id of the answer; null: the decision log is off. */
   readonly id: string | null
   /** The policy that granted; null: none did, it is not an evaluation, or neither `decisionId` nor `namesGranting` is set. */
-  readonly granting: CompiledPolicy | null
+  readonly granting: GrantingPolicy | null
+  /** The policy that denied what another one grants; null: none did, or it is not an evaluation. */
+  readonly forbidding: PolicyName | null
   /** The plans that were run; null: they are not observed. */
   readonly plans: PlanUses | null
 }

@@ -91,11 +91,16 @@ function entityFields({ type, id }: Entity): object {
   return id === null ? { type } : { type, id }
 }
 
-/** The revisions of the policies that decided, and which one granted. */
-function policyFields({ caller, granting }: DecisionEvent, request: EvaluationRequest, deps: DecisionLogDeps): object {
+/** The revisions of the policies that decided, and which one granted or forbade. */
+function policyFields(
+  { caller, granting, forbidding }: DecisionEvent,
+  request: EvaluationRequest,
+  deps: DecisionLogDeps,
+): object {
   const found = policiesDecided(deps, caller, request)
   return {
     ...(granting === null ? {} : { granted_by: granting.id }),
+    ...(forbidding === null ? {} : { forbidden_by: forbidding.id }),
     policies: found.map(({ id, name, revision }) => ({ id, name, revision })),
   }
 }

@@ -31,7 +31,7 @@ export function createDecisionSpans(
 const EXTERNAL_ID = 'external_id'
 
 function decisionAttributes(
-  { kind, item, request, decision, found, granting, plans, id, caller }: DecisionEvent,
+  { kind, item, request, decision, found, granting, forbidding, plans, id, caller }: DecisionEvent,
   mask: ParameterMask,
   deps: Parameters<typeof policiesDecided>[0],
 ): SpanAttributes {
@@ -62,6 +62,7 @@ function decisionAttributes(
     'verdigraph.resource.id': idOf(resource.id),
     'verdigraph.policy.ids': policies.map((policy) => policy.id),
     'verdigraph.policy.granted_by': granting?.id,
+    'verdigraph.policy.forbidden_by': forbidding?.id,
     'verdigraph.parameters': parameters === undefined ? undefined : JSON.stringify(mask.apply(parameters)),
   }
 }

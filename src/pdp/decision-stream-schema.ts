@@ -44,6 +44,7 @@ export const loggedDecision = z
     policy_tags: z.array(z.string()).optional(),
     decision: z.boolean().optional().describe('absent for searches and errors'),
     granted_by: z.string().optional().describe('the id of the policy that granted'),
+    forbidden_by: z.string().optional().describe('the id of the policy that denied what another one grants'),
     policies: z
       .array(z.object({ id: z.string(), name: z.string(), revision: z.int() }).meta({ id: 'LoggedPolicy' }))
       .optional()

@@ -24,6 +24,9 @@ export function isFaultReason(reason: string | undefined): reason is string {
   return reason?.startsWith('policy_failed ') === true
 }
 
+/** The reason of a denial if a policy grants and another one forbids. */
+export const FORBIDDEN_REASON = 'forbidden: a policy forbids what another policy grants'
+
 /** The reason of an action search that finds nothing, if no policy in force has the two types. */
 export const NO_POLICY_FOR_TYPES_REASON = 'no_policy: no policy is for these types of subject and resource'
 

@@ -62,6 +62,7 @@ export function evaluateBatch(
           startedMs,
           id,
           granting: session.granting,
+          forbidding: session.forbidding,
           plans: session.takePlans(),
         }
         session.report(() => onDecided(event))
@@ -93,6 +94,7 @@ function decideItem(
   leftMs: number,
 ): Result<Decision, ServiceError> {
   session.granting = null
+  session.forbidding = null
   if (!item.ok) return item
   // Each item has the budget of a single call, so that a batch and single calls give the same decisions.
   const { limits } = session

@@ -4,7 +4,7 @@ import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
 import type { AgentCaller } from '../kernel/request/caller.ts'
 import type { RequestOrigin } from '../kernel/request/request-origin.ts'
 import { ok, type Result } from '../kernel/result.ts'
-import type { CompiledPolicy } from '../policy/policy-index.ts'
+import type { GrantingPolicy, PolicyName } from '../policy/compile-policy.ts'
 import { type Decision, decide, withDecisionId } from './decide.ts'
 import type { DecisionDeps, EvaluationRequest } from './decision-deps.ts'
 import { readInSession } from './read-session.ts'
@@ -23,7 +23,7 @@ export function evaluate(
   if (deps.onDecided === null) return decisionOn(deps, caller, request).decided
   const startedMs = performance.now()
   const id = deps.decisionId === null ? null : deps.decisionId()
-  const { decided, granting, plans } = decisionOn(deps, caller, request)
+  const { decided, granting, forbidding, plans } = decisionOn(deps, caller, request)
   const namesGranting = id !== null || deps.namesGranting === true
   deps.onDecided({
     kind: 'evaluation',
@@ -39,6 +39,7 @@ export function evaluate(
     startedMs,
     id,
     granting: namesGranting ? granting : null,
+    forbidding,
     plans: namesGranting ? plans : null,
   })
   return id === null || !decided.ok ? decided : ok(withDecisionId(decided.value, id))
@@ -46,16 +47,17 @@ export function evaluate(
 
 interface GrantOutcome {
   readonly decided: Result<Decision, ServiceError>
-  readonly granting: CompiledPolicy | null
+  readonly granting: GrantingPolicy | null
+  readonly forbidding: PolicyName | null
   readonly plans: PlanUses | null
 }
 
 function decisionOn(deps: DecisionDeps, caller: AgentCaller, request: EvaluationRequest): GrantOutcome {
   const graphs = deps.graphsOf(caller.projectId)
-  if (graphs === null) return { decided: graphNotFound, granting: null, plans: null }
+  if (graphs === null) return { decided: graphNotFound, granting: null, forbidding: null, plans: null }
   return readInSession(graphs, deps, (session) => {
     session.budget.start(deps.limits)
     const decided = decide({ deps, caller, kind: 'evaluation' }, session, request)
-    return { decided, granting: session.granting, plans: session.plans }
+    return { decided, granting: session.granting, forbidding: session.forbidding, plans: session.plans }
   })
 }

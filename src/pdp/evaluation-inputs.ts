@@ -7,6 +7,7 @@ import type { Value } from '../engine/value/value.ts'
 import type { ServiceError } from '../kernel/errors.ts'
 import type { AgentCaller, UserToken } from '../kernel/request/caller.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import { type CompiledPolicy, type GrantingPolicy, isEmptySet, type PolicySet } from '../policy/compile-policy.ts'
 import {
   claimsToMap,
   type InputParams,
@@ -14,7 +15,6 @@ import {
   missingParameterText,
   toValue,
 } from '../policy/input-parameters.ts'
-import type { CompiledPolicy } from '../policy/policy-index.ts'
 import type { BoundParameters } from '../policy/value-reference.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import type { DecisionDeps, Entity, EvaluationRequest } from './decision-deps.ts'
@@ -29,38 +29,34 @@ export const subjectMismatch: Result<never, ServiceError> = err({
   message: 'bearer token subject differs from requested subject',
 })
 
-const noPolicies: readonly CompiledPolicy[] = []
 const noParameters: Result<BoundParameters, ServiceError> = ok(new Map())
 const emptyMap: ReadonlyMap<string, Value> = new Map()
 
 /** Maximum characters of a location name. */
 const LOCATION_MAX = 256
 
-/** Returns the policies for a request; with `policy_tags`, only those with at least one of the tags. */
-export function policiesFor(
-  deps: DecisionDeps,
-  projectId: string,
-  request: EvaluationRequest,
-): readonly CompiledPolicy[] {
+/**
+ * Returns the policies for a request; with `policy_tags`, only those grants that have at least one of the tags. The caller chooses
+ * the tags, so they do not switch off a policy that forbids.
+ */
+export function policiesFor(deps: DecisionDeps, projectId: string, request: EvaluationRequest): PolicySet {
   const { subject, action, resource } = request
   const { context } = request
   const policies = policiesOfStatus(deps, context)
   const found = policies.find(projectId, subject.type, action.name, resource.type)
   const tags = context?.policy_tags
-  if (tags === undefined) return found
-  return found.length === 0 ? noPolicies : found.filter((policy) => hasAnyTag(policy, tags))
+  if (tags === undefined || found.grants.length === 0) return found
+  return { ...found, grants: found.grants.filter((policy) => hasAnyTag(policy, tags)) }
 }
 
 /** Returns whether any policy, whatever its tags, names the action for the types of the request. */
 export function isNamed(deps: DecisionDeps, { projectId }: AgentCaller, request: EvaluationRequest): boolean {
   const { subject, action, resource, context } = request
-  // Without tags, the caller has looked already.
-  if (context?.policy_tags === undefined) return false
-  return policiesOfStatus(deps, context).find(projectId, subject.type, action.name, resource.type).length > 0
+  return !isEmptySet(policiesOfStatus(deps, context).find(projectId, subject.type, action.name, resource.type))
 }
 
 /** Returns whether the policy has at least one of the tags. */
-export function hasAnyTag(policy: CompiledPolicy, tags: readonly string[]): boolean {
+export function hasAnyTag(policy: Pick<CompiledPolicy, 'tags'>, tags: readonly string[]): boolean {
   return policy.tags.some((tag) => tags.includes(tag))
 }
 
@@ -73,7 +69,7 @@ export function tokenMatchesSubject(user: UserToken | null, subject: Entity): bo
  * Returns whether the policy turns a token of another subject into an error: 3.0 policies do, 2.0 policies do not grant
  * (docs/decisions/0009-user-tokens.md).
  */
-export function rejectsForeignSubject(policy: CompiledPolicy): boolean {
+export function rejectsForeignSubject(policy: GrantingPolicy): boolean {
   return policy.version === '3.0-kbac'
 }
 

@@ -152,7 +152,12 @@ const policyExplanation = z
     version: decisionVersion,
     revision: z.int().describe('the revision of the policy'),
     tags: z.array(z.string()),
-    outcome: z.enum(['granted', 'denied', 'faulted', 'skipped']),
+    effect: z.literal('forbid').optional().describe('of a policy that forbids; absent: it grants'),
+    outcome: z
+      .enum(['granted', 'denied', 'forbidden', 'passed', 'faulted', 'skipped'])
+      .describe(
+        'of a policy that forbids: `forbidden` or `faulted`, which deny what another policy grants, or `passed`, or `skipped`',
+      ),
     because: z
       .enum(['tags', 'token', 'parameters', 'filter', 'time'])
       .optional()

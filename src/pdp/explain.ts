@@ -10,6 +10,7 @@ import { LaneRequiredError } from '../kernel/request/lane-required.ts'
 import { nextExecutionMs, requestStartMs } from '../kernel/request/remote-reads.ts'
 import { ok, type Result } from '../kernel/result.ts'
 import { escapeInvisible, escapeInvisibleIn } from '../kernel/text/invisible-characters.ts'
+import { type BrokenForbid, compiledIn, isForbidding } from '../policy/compile-policy.ts'
 import type { CompiledPolicy } from '../policy/policy-index.ts'
 import type { BoundParameters } from '../policy/value-reference.ts'
 import { decide, type EvaluationContext } from './decide.ts'
@@ -51,7 +52,7 @@ export function explainDecision(
     const decided = decide(evaluation, session, request)
     if (!decided.ok) return decided
     // An input parameter that none of these policies reads is accepted, as in an evaluation.
-    const requested = policiesFor(deps, caller.projectId, request)
+    const requested = compiledIn(policiesFor(deps, caller.projectId, request))
     const bound = bindParameters(deps, caller, request, requested)
     if (!bound.ok) return bound
     session.parameters = bound.value
@@ -66,11 +67,12 @@ export function explainDecision(
       action.name,
       resource.type,
     )
-    const explanations = policies.map((policy) => {
+    const explanations = compiledIn(policies).map((policy) => {
       if (performance.now() > laneMs) throw new LaneRequiredError('explanation')
       return explainPolicy(policy, caller, session, request, endsMs, mask, weightsOf)
     })
     const model = deps.modelUsed?.(caller.projectId) ?? null
+    explanations.push(...policies.broken.map(brokenExplanation))
     return ok({
       ...decided.value,
       ...(model !== null && { model }),
@@ -79,6 +81,12 @@ export function explainDecision(
       duration_ms: performance.now() - startedMs,
     })
   })
+}
+
+/** Of a policy that would forbid, and denies everything, because it does not compile any more. */
+function brokenExplanation({ id, name, revision, version, tags }: BrokenForbid): PolicyExplanation {
+  const fault = { code: 'plan', message: 'the policy does not compile any more: store it again, or remove it' }
+  return { id, name, revision, version, tags: [...tags], effect: 'forbid', outcome: 'faulted', fault, duration_ms: 0 }
 }
 
 function readsScores({ condition }: CompiledPolicy): boolean {
@@ -96,7 +104,7 @@ function scoresOf(
   return scoresOfNodes([subject, resource, ...(found?.nodes ?? [])], session.snapshots(), weightsOf)
 }
 
-type PolicyOutcome = Omit<PolicyExplanation, 'id' | 'name' | 'revision' | 'version' | 'tags' | 'duration_ms'>
+type PolicyOutcome = Omit<PolicyExplanation, 'id' | 'name' | 'revision' | 'version' | 'tags' | 'effect' | 'duration_ms'>
 
 function explainPolicy(
   policy: CompiledPolicy,
@@ -120,6 +128,7 @@ function explainPolicy(
     revision,
     version,
     tags: [...tags],
+    ...(isForbidding(policy) && { effect: 'forbid' }),
     ...outcome,
     ...scores,
     duration_ms: performance.now() - startedMs,
@@ -135,15 +144,21 @@ function outcomeOf(
   mask: ParameterMask,
 ): PolicyOutcome {
   const tags = request.context?.policy_tags
-  if (tags !== undefined && !hasAnyTag(policy, tags)) return { outcome: 'skipped', because: 'tags' }
+  const forbids = isForbidding(policy)
+  if (!forbids && tags !== undefined && !hasAnyTag(policy, tags)) return { outcome: 'skipped', because: 'tags' }
   if (!tokenMatchesSubject(caller.user, request.subject)) return { outcome: 'skipped', because: 'token' }
   const { parameters } = session
   const missing = policy.inputParameters.filter((name) => !parameters.has(name))
-  if (missing.length > 0) return { outcome: 'skipped', because: 'parameters', missing }
+  const withoutParameters = { outcome: forbids ? 'forbidden' : 'skipped', because: 'parameters' } as const
+  if (missing.length > 0) return { ...withoutParameters, missing }
   startUntil(session, endsMs)
   try {
-    if (policy.filter !== null && !policy.filter.admits(session.budget, parameters)) {
-      const { leaves, advice } = policy.filter.explainRejection(session.budget, parameters)
+    const { filter } = policy
+    const isOff = forbids
+      ? filter?.excludes(session.budget, parameters)
+      : filter?.admits(session.budget, parameters) === false
+    if (filter !== null && isOff) {
+      const { leaves, advice } = filter.explainRejection(session.budget, parameters)
       return {
         outcome: 'skipped',
         because: 'filter',
@@ -151,12 +166,13 @@ function outcomeOf(
       }
     }
     const { subject, resource } = request
-    const granted = policy.condition.check(session, subject.id ?? '', resource.id ?? '')
-    return { outcome: granted ? 'granted' : 'denied', ...details(policy, session, request, granted, endsMs, mask) }
+    const holds = policy.condition.check(session, subject.id ?? '', resource.id ?? '')
+    const outcome = forbids ? (holds ? 'forbidden' : 'passed') : holds ? 'granted' : 'denied'
+    return { outcome, ...details(policy, session, request, holds, endsMs, mask) }
   } catch (error) {
     if (!(error instanceof ExecutionError)) throw error
     if (error.code === 'missing-parameter') {
-      return { outcome: 'skipped', because: 'parameters', missing: error.subject === null ? [] : [error.subject] }
+      return { ...withoutParameters, missing: error.subject === null ? [] : [error.subject] }
     }
     return { outcome: 'faulted', fault: { code: error.code, message: escapeInvisible(error.redactedMessage) } }
   }
@@ -173,14 +189,14 @@ function details(
   policy: CompiledPolicy,
   session: ReadSession,
   request: EvaluationRequest,
-  granted: boolean,
+  holds: boolean,
   endsMs: number,
   mask: ParameterMask,
 ): Partial<PolicyOutcome> {
   startUntil(session, endsMs)
   try {
     const why = policy.condition.trace(session, request.subject.id ?? '', request.resource.id ?? '')
-    if (why.decision !== granted) return {}
+    if (why.decision !== holds) return {}
     return {
       unknown: [...why.unknown],
       ...(why.matched === null ? {} : { matched: elementsOf(why.matched) }),

@@ -10,11 +10,10 @@ import type { DecisionDeps } from './decision-deps.ts'
 import type { CachedSearchResult } from './search-cache.ts'
 import { countLimit, invalidPageToken, type PageWindow, pageOfNodes, pageSize, type SearchPage } from './search-page.ts'
 import {
+  confirmation,
   filterAdmits,
   fixedEntityId,
   forEachGranted,
-  isGranted,
-  needsConfirmation,
   type SearchTask,
   searchedGraphs,
 } from './search-task.ts'
@@ -72,7 +71,8 @@ export class KeysetSearch {
     if (list === null || !(isSame || list.isSinglePolicy)) this.slices.push(this.found(task))
     else {
       const rest: NodeSlice = { nodes: list.nodes.subarray(lowerBound(list.nodes, node + 1)), isComplete: true }
-      this.slices.push(isSame && !needsConfirmation(task) ? rest : this.confirmedSlice(task, () => rest))
+      const confirms = confirmation(task, isSame)
+      this.slices.push(confirms === null ? rest : this.confirmedSlice(confirms, () => rest))
     }
   }
 
@@ -101,20 +101,24 @@ export class KeysetSearch {
       }
       return slice
     }
-    return needsConfirmation(task)
-      ? this.confirmedSlice(task, sliceAfter)
-      : sliceAfter(this.window.position.node, this.needed)
+    const confirms = confirmation(task, true)
+    return confirms === null
+      ? sliceAfter(this.window.position.node, this.needed)
+      : this.confirmedSlice(confirms, sliceAfter)
   }
 
-  /** Keeps the nodes that a check grants. */
-  private confirmedSlice(task: SearchTask, sliceAfter: (after: NodeId, enough: number) => NodeSlice): NodeSlice {
+  /** Keeps the nodes that a check permits. */
+  private confirmedSlice(
+    confirms: (id: string) => boolean,
+    sliceAfter: (after: NodeId, enough: number) => NodeSlice,
+  ): NodeSlice {
     const snapshot = this.snapshot()
     const granted: NodeId[] = []
     for (let after = this.window.position.node; ; ) {
       const { nodes, isComplete } = sliceAfter(after, this.needed - granted.length)
       for (const node of nodes) {
         const id = snapshot.nodeField(node, 'external_id')
-        if (typeof id !== 'string' || !isGranted(task, id)) continue
+        if (typeof id !== 'string' || !confirms(id)) continue
         if (granted.push(node) === this.needed) return { nodes: Uint32Array.from(granted), isComplete: false }
       }
       if (isComplete) return { nodes: Uint32Array.from(granted), isComplete }

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { label } from '../config/element-schemas.ts'
 import type { AgentCaller } from '../kernel/request/caller.ts'
+import { compiledIn } from '../policy/compile-policy.ts'
 import type { DecisionDeps } from './decision-deps.ts'
 
 /** Query parameters of the policy list. */
@@ -17,6 +18,6 @@ export interface PolicyList {
  * to compile too much.
  */
 export function listPolicies(deps: DecisionDeps, caller: AgentCaller, subjectType: string): PolicyList {
-  const policies = deps.policies.ofSubjectType(caller.projectId, subjectType)
+  const policies = compiledIn(deps.policies.ofSubjectType(caller.projectId, subjectType))
   return { results: policies.map(({ document, tags }) => ({ policy: document, tags })) }
 }

@@ -6,11 +6,10 @@ import { ok, type Result } from '../kernel/result.ts'
 import type { DecisionDeps } from './decision-deps.ts'
 import { invalidPageToken, isNamePosition, type PageWindow, pageOfNames, type SearchPage } from './search-page.ts'
 import {
+  confirmation,
   filterAdmits,
   fixedEntityId,
   forEachGranted,
-  isGranted,
-  needsConfirmation,
   type SearchTask,
   searchedGraphs,
 } from './search-task.ts'
@@ -38,8 +37,8 @@ export class MultiGraphSearch {
     const { condition } = policy
     const fixedId = fixedEntityId(task)
     const found = target === 'resource' ? condition.resources(session, fixedId) : condition.subjects(session, fixedId)
-    const confirms = found.length > 0 && needsConfirmation(task)
-    for (const id of confirms ? found.filter((id) => isGranted(task, id)) : found) this.found.add(id)
+    const confirms = found.length > 0 ? confirmation(task, true) : null
+    for (const id of confirms === null ? found : found.filter(confirms)) this.found.add(id)
   }
 
   /** Adds what one policy grants, candidate by candidate. Throws ExecutionError. */

@@ -2,9 +2,9 @@
 // not grow with the number of pairs. Pairs are those that an evaluation grants, each once.
 import { ExecutionError } from '../engine/errors.ts'
 import { createChunk, type NodeId, type Snapshot } from '../engine/store.ts'
-import type { CompiledPolicy } from '../policy/policy-index.ts'
+import type { CompiledPolicy, ForbiddingPolicy, GrantingPolicy } from '../policy/compile-policy.ts'
 import { type ComparisonScope, type PairParameters, parametersOfPair } from './comparison-parameters.ts'
-import { isBudgetExhausted } from './evaluation-inputs.ts'
+import { firstMissingParameter, isBudgetExhausted } from './evaluation-inputs.ts'
 import type { ReadSession } from './read-session.ts'
 
 /** A pair of a subject and a resource. One object is reused for all pairs of a comparison. */
@@ -60,7 +60,7 @@ export interface PairContext {
  * budget is exhausted.
  */
 export function grantsPair(
-  policy: CompiledPolicy,
+  policy: GrantingPolicy,
   { session, parameters, onMissing }: PairContext,
   pair: Pair,
 ): boolean {
@@ -80,6 +80,30 @@ export function grantsPair(
     if (!(error instanceof ExecutionError) || isBudgetExhausted(error)) throw error
     if (error.code === 'missing-parameter' && error.subject !== null) onMissing(policy, error.subject)
     return false
+  }
+}
+
+/**
+ * Whether the policy forbids the pair, as an evaluation decides: a missing parameter and an error of the policy forbid. Throws
+ * ExecutionError if the budget is exhausted.
+ */
+export function forbidsPair(policy: ForbiddingPolicy, context: PairContext, pair: Pair): boolean {
+  const { condition, filter, readsPair } = readingOf(policy)
+  const { session, parameters, onMissing } = context
+  if (readsPair) {
+    parameters.setSubject(pair.subjectId)
+    parameters.setResource(pair.resourceId)
+  }
+  session.parameters = parameters.values
+  if (firstMissingParameter(policy, parameters.values) !== null) return true
+  try {
+    session.budget.chargeSteps(1)
+    if (filter?.excludes(session.budget, parameters.values) === true) return false
+    return condition.check(session, pair.subjectId, pair.resourceId)
+  } catch (error) {
+    if (!(error instanceof ExecutionError) || isBudgetExhausted(error)) throw error
+    if (error.code === 'missing-parameter' && error.subject !== null) onMissing(policy, error.subject)
+    return true
   }
 }
 
@@ -111,7 +135,7 @@ export class PolicyPairs {
   readonly total: number
   /** Those whose partners are all listed. */
   visited = 0
-  private readonly policy: CompiledPolicy
+  private readonly policy: GrantingPolicy
   private readonly context: PairContext
   private readonly end: 'subject' | 'resource'
   private readonly method: 'search' | 'each' | 'ids'
@@ -120,7 +144,7 @@ export class PolicyPairs {
   private current: Candidate | null = null
   private after: NodeId = 0
 
-  constructor(policy: CompiledPolicy, context: PairContext) {
+  constructor(policy: GrantingPolicy, context: PairContext) {
     this.policy = policy
     this.context = context
     const { session, scope } = context

@@ -4,7 +4,7 @@
 import type { ServiceError } from '../kernel/errors.ts'
 import type { AgentCaller } from '../kernel/request/caller.ts'
 import { err, type Result } from '../kernel/result.ts'
-import type { CompiledPolicy } from '../policy/policy-index.ts'
+import { type CompiledPolicy, compiledIn } from '../policy/compile-policy.ts'
 import type { DecisionDeps, DecisionPolicies, EvaluationRequest } from './decision-deps.ts'
 
 type AskedContext = EvaluationRequest['context']
@@ -58,5 +58,5 @@ export function policiesDecided(
   { subject, action, resource, context }: EvaluationRequest,
 ): readonly CompiledPolicy[] {
   const isDraft = asksDrafts(context) && permissions.has('ReadAuthZConfigs')
-  return (isDraft ? deps.drafts : deps.policies).find(projectId, subject.type, action.name, resource.type)
+  return compiledIn((isDraft ? deps.drafts : deps.policies).find(projectId, subject.type, action.name, resource.type))
 }

@@ -5,7 +5,7 @@ import { ExecutionError } from '../engine/errors.ts'
 import { readGraphsNow, type Views } from '../engine/read-graph.ts'
 import type { LookResult, Snapshot } from '../engine/store.ts'
 import { RestartRequiredError } from '../kernel/request/restart-required.ts'
-import type { CompiledPolicy } from '../policy/policy-index.ts'
+import type { GrantingPolicy, PolicyName } from '../policy/compile-policy.ts'
 import type { BoundParameters } from '../policy/value-reference.ts'
 import type { ProjectGraphs } from '../store/tenancy/project-graphs.ts'
 import type { DecisionDeps } from './decision-deps.ts'
@@ -51,7 +51,9 @@ export class ReadSession implements QueryContext {
   /** Why a search leaves out candidates that are not denied, by the texts of denials; null: it leaves out none. */
   searchReason: string | null = null
   /** The policy that granted last; null: none did. */
-  granting: CompiledPolicy | null = null
+  granting: GrantingPolicy | null = null
+  /** The policy that denied last what another one grants; null: none did. */
+  forbidding: PolicyName | null = null
   /** The plans that were run; null: they are not observed. */
   plans: PlanUses | null
   private readonly reports: (() => void)[]

@@ -3,13 +3,14 @@
 import type { Budget } from '../engine/conditions.ts'
 import { ExecutionError } from '../engine/errors.ts'
 import { createChunk, type NodeId, type Snapshot } from '../engine/store.ts'
+import type { GrantingPolicy } from '../policy/compile-policy.ts'
 import type { PolicyFilter } from '../policy/policy-filter.ts'
-import type { CompiledPolicy } from '../policy/policy-index.ts'
 import type { BoundParameters } from '../policy/value-reference.ts'
 import type { EvaluationContext } from './decide.ts'
 import type { EvaluationRequest } from './decision-deps.ts'
 import { faultReason } from './denial-reasons.ts'
 import { isBudgetExhausted } from './evaluation-inputs.ts'
+import type { SearchedProhibitions } from './forbid.ts'
 import type { ReadSession } from './read-session.ts'
 
 const STEPS_OF_CHECK = 2
@@ -20,11 +21,13 @@ export type SearchTarget = 'subject' | 'resource'
 /** One policy of a search. */
 export interface SearchTask {
   readonly evaluation: EvaluationContext
-  readonly policy: CompiledPolicy
+  readonly policy: GrantingPolicy
   readonly session: ReadSession
   readonly parameters: BoundParameters
   readonly request: EvaluationRequest
   readonly target: SearchTarget
+  /** Of the whole search: the policies that forbid. */
+  readonly prohibitions: SearchedProhibitions
   /** Result of the filter, or its error; null until it is evaluated. */
   filterResult: boolean | ExecutionError | null
   /** Collects input parameters that have the wrong type for their place. */
@@ -64,10 +67,23 @@ function readsCandidate({ policy, target }: SearchTask): boolean {
 }
 
 /**
- * Returns whether the policy grants the candidate `id`, exactly as an evaluation would. An error does not grant; an
- * exhausted budget is thrown.
+ * Returns whether the candidate `id` is permitted: the policy grants it and none forbids it, exactly as in an evaluation. An error
+ * in the policy does not grant; an exhausted budget is thrown.
  */
-export function isGranted(task: SearchTask, id: string): boolean {
+export function isPermitted(task: SearchTask, id: string): boolean {
+  return isGranted(task, id) && !task.prohibitions.forbids(id)
+}
+
+/**
+ * Returns the check that each result of a query needs: null if all results are permitted. `isCurrent`: the query has read these
+ * graphs.
+ */
+export function confirmation(task: SearchTask, isCurrent: boolean): ((id: string) => boolean) | null {
+  if (!isCurrent || needsConfirmation(task)) return (id) => isPermitted(task, id)
+  return task.prohibitions.isEmpty ? null : (id) => !task.prohibitions.forbids(id)
+}
+
+function isGranted(task: SearchTask, id: string): boolean {
   const { policy, session, request, target, missing } = task
   const subjectId = target === 'subject' ? id : request.subject.id
   const resourceId = target === 'resource' ? id : request.resource.id
@@ -96,7 +112,7 @@ export function searchedGraphs({ policy, session, parameters }: SearchTask): Rea
  * Returns whether each result must be confirmed by a check. Search and check use different plans and may meet different
  * errors; the check decides.
  */
-export function needsConfirmation(task: SearchTask): boolean {
+function needsConfirmation(task: SearchTask): boolean {
   return task.policy.condition.mayFail(searchedGraphs(task))
 }
 
@@ -128,7 +144,7 @@ export function forEachGranted(
       // The label index also holds nodes of other types that carry this label.
       if (typeof id !== 'string' || snapshot.nodeField(node, 'type') !== type) continue
       bound.set(`${target}_external_id`, id)
-      if (isGranted(task, id) && !visit(node, id)) return
+      if (isPermitted(task, id) && !visit(node, id)) return
       // A policy whose filter is false grants no candidate.
       if (task.filterResult === false) return
     }

@@ -1,6 +1,7 @@
 // Resource and subject search: exactly the entities for which an evaluation is true. As in an evaluation, a policy
 // without one of its parameters does not apply, and an empty result with a missing parameter is a 422 error. An
-// exhausted budget is an error and never a shorter answer. All policies share one budget.
+// exhausted budget is an error and never a shorter answer. All policies share one budget. A candidate that a policy grants is asked
+// about with the policies that forbid, as an evaluation asks, and takes no place on a page if one does.
 
 import { PlanUses } from '../engine/conditions.ts'
 import { ExecutionError } from '../engine/errors.ts'
@@ -8,8 +9,8 @@ import { graphNotFound, type ServiceError } from '../kernel/errors.ts'
 import type { AgentCaller } from '../kernel/request/caller.ts'
 import type { RequestOrigin } from '../kernel/request/request-origin.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
+import { compiledIn, isEmptySet, type PolicySet } from '../policy/compile-policy.ts'
 import { missingParameters } from '../policy/input-parameters.ts'
-import type { CompiledPolicy } from '../policy/policy-index.ts'
 import { type EvaluationContext, reportPolicyError } from './decide.ts'
 import type { DecisionDeps, EvaluationRequest, RequestKind } from './decision-deps.ts'
 import { faultReason, NO_POLICY_REASON } from './denial-reasons.ts'
@@ -23,6 +24,7 @@ import {
   subjectMismatch,
   tokenMatchesSubject,
 } from './evaluation-inputs.ts'
+import { SearchedProhibitions } from './forbid.ts'
 import { KeysetSearch } from './keyset-search.ts'
 import { modelRevision, modelRevisionError } from './model-revision.ts'
 import { MultiGraphSearch } from './multi-graph-search.ts'
@@ -145,6 +147,7 @@ export function runSearch(
     startedMs,
     id,
     granting: null,
+    forbidding: null,
     plans,
   })
   if (!result.ok) return result
@@ -193,30 +196,35 @@ function search(
 }
 
 function searchWithPolicies(
-  policies: readonly CompiledPolicy[],
+  policies: PolicySet,
   evaluation: EvaluationContext,
   session: ReadSession,
   request: EvaluationRequest,
   window: PageWindow,
 ): Result<SearchPage, ServiceError> {
   const { deps, caller } = evaluation
-  const bound = bindParameters(deps, caller, request, policies)
+  const { grants } = policies
+  const all = compiledIn(policies)
+  const bound = bindParameters(deps, caller, request, all)
   if (!bound.ok) return bound
-  if (policies.length === 0) {
-    if (!isNamed(deps, caller, request)) session.searchReason = NO_POLICY_REASON
+  if (grants.length === 0) {
+    if (isEmptySet(policies) && !isNamed(deps, caller, request)) session.searchReason = NO_POLICY_REASON
     return ok(emptyPage(window))
   }
   const target = request.resource.id === null ? 'resource' : 'subject'
   if (target === 'resource' && !tokenMatchesSubject(caller.user, request.subject)) {
-    return policies.some(rejectsForeignSubject) ? subjectMismatch : ok(emptyPage(window))
+    return grants.some(rejectsForeignSubject) ? subjectMismatch : ok(emptyPage(window))
   }
   const parameters = bound.value
-  const locationError = invalidLocation(policies, parameters, session.graphs)
+  const locationError = invalidLocation(all, parameters, session.graphs)
   if (locationError !== null) return locationError
 
   const missing = new Set<string>()
   const tasks: SearchTask[] = []
-  for (const policy of policies) {
+  const prohibitions = new SearchedProhibitions(policies, session, request, target, parameters, (policy, error) =>
+    reportPolicyError(evaluation, session, policy, error),
+  )
+  for (const policy of grants) {
     const name = firstMissingParameter(policy, parameters)
     if (name === null)
       tasks.push({
@@ -226,6 +234,7 @@ function searchWithPolicies(
         parameters,
         request,
         target,
+        prohibitions,
         filterResult: null,
         missing,
       })

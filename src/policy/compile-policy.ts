@@ -4,19 +4,27 @@ import { validate } from '../config/validate.ts'
 import { compileCondition, type PolicyCondition, platformParameters } from '../engine/conditions.ts'
 import { err, ok, type Result } from '../kernel/result.ts'
 import type { ProjectModel } from '../model/project-model.ts'
-import { type DecisionDocument, type DecisionVersion, decisionDocument } from './decision-document.ts'
+import {
+  type DecisionDocument,
+  type DecisionVersion,
+  decisionDocument,
+  type PolicyEffect,
+} from './decision-document.ts'
 import { parseDocument } from './document-json.ts'
 import { formatDiagnostic } from './format-diagnostic.ts'
 import type { PolicyFilter } from './policy-filter.ts'
+import type { PolicyHeader } from './policy-header.ts'
 import { withExecutedVersion } from './policy-version.ts'
 import { readPolicyFilter } from './read-policy-filter.ts'
 
 /** A compiled decision policy document. */
 export interface CompiledDocument {
   readonly version: DecisionVersion
+  readonly effect: PolicyEffect
   readonly subjectType: string
   readonly actions: readonly string[]
   readonly resourceType: string
+  /** Of a policy that forbids: the pairs for which the text is not definitely false. */
   readonly condition: PolicyCondition
   /** The validated document with the version that is executed, for the list of policies. */
   readonly document: DecisionDocument
@@ -46,6 +54,65 @@ export interface CompiledPolicy extends CompiledDocument {
   readonly tags: readonly string[]
 }
 
+/** A policy that grants the pairs of its condition. */
+export type GrantingPolicy = CompiledPolicy & { readonly effect: 'permit' }
+
+/** A policy that denies the pairs of its condition, whatever grants them. */
+export type ForbiddingPolicy = CompiledPolicy & { readonly effect: 'forbid' }
+
+/** The name of a stored policy. */
+export type PolicyName = Pick<CompiledPolicy, 'id' | 'name' | 'revision'>
+
+/** A policy that would forbid, and does not compile any more. */
+export type BrokenForbid = Omit<PolicyHeader, 'version' | 'effect'> &
+  Omit<CompiledPolicy, keyof CompiledDocument | 'version'> &
+  Pick<CompiledDocument, 'version'>
+
+/** The policies of a decision. A pair is permitted if a policy grants it, and none forbids it. */
+export interface PolicySet {
+  readonly grants: readonly GrantingPolicy[]
+  readonly forbids: readonly ForbiddingPolicy[]
+  /** Policies that would forbid and do not compile any more. Their condition is not known, so they forbid all pairs. */
+  readonly broken: readonly BrokenForbid[]
+}
+
+/** A set without policies. */
+export const noPolicies: PolicySet = { grants: [], forbids: [], broken: [] }
+
+/** Sorts policies by their effect. */
+export function policySetOf(policies: readonly CompiledPolicy[], broken: readonly BrokenForbid[] = []): PolicySet {
+  return { grants: policies.filter(isGranting), forbids: policies.filter(isForbidding), broken }
+}
+
+/** Both sets as one. */
+export function joinedSets(a: PolicySet, b: PolicySet): PolicySet {
+  return {
+    grants: [...a.grants, ...b.grants],
+    forbids: [...a.forbids, ...b.forbids],
+    broken: [...a.broken, ...b.broken],
+  }
+}
+
+/** All policies of a set that compile: those that grant, and then those that forbid. */
+export function compiledIn({ grants, forbids }: PolicySet): readonly CompiledPolicy[] {
+  return forbids.length === 0 ? grants : [...grants, ...forbids]
+}
+
+/** Whether the set has no policy at all. */
+export function isEmptySet({ grants, forbids, broken }: PolicySet): boolean {
+  return grants.length + forbids.length + broken.length === 0
+}
+
+/** Whether the policy grants. */
+export function isGranting<P extends CompiledDocument>(policy: P): policy is P & { readonly effect: 'permit' } {
+  return policy.effect === 'permit'
+}
+
+/** Whether the policy forbids. */
+export function isForbidding<P extends CompiledDocument>(policy: P): policy is P & { readonly effect: 'forbid' } {
+  return policy.effect === 'forbid'
+}
+
 const CYPHER = 'policy.condition.cypher'
 const FILTER = 'policy.condition.filter'
 
@@ -67,13 +134,14 @@ export function compileDecisionDocument(
   if (!versioned.ok) return versioned
   const read = validate(decisionDocument, versioned.value, 'policy')
   if (!read.ok) return read
-  const { meta, subject, actions, resource, condition } = read.value
+  const { meta, effect = 'permit', subject, actions, resource, condition } = read.value
   const version = meta.policy_version as DecisionVersion
   const compiled = compileCondition({
     text: condition.cypher,
     dialect: version,
     subjectType: subject.type,
     resourceType: resource.type,
+    keepsUnknown: effect === 'forbid',
     ...(model?.definitions != null && { definitions: model.definitions }),
   })
   const filter = readPolicyFilter(condition.filter, FILTER)
@@ -93,6 +161,7 @@ export function compileDecisionDocument(
   }
   return ok({
     version,
+    effect,
     subjectType: subject.type,
     actions,
     resourceType: resource.type,

@@ -27,6 +27,14 @@ const action = z
   .max(256)
   .regex(/^[\p{L}\p{M}\p{N}.:_/-]+$/u, { error: 'expected letters, digits and `. : _ - /`' })
 
+/** The effect of a policy on the pairs of its condition. */
+const policyEffect = z
+  .enum(['permit', 'forbid'])
+  .meta({ id: 'PolicyEffect' })
+  .describe('`forbid` denies what other policies grant; default: `permit`')
+/** One of `policyEffect`. */
+export type PolicyEffect = z.infer<typeof policyEffect>
+
 /** The type of the subject or of the resource of a policy. */
 export const policyEntity = z.strictObject({ type: policyType }).meta({ id: 'PolicyEntity' })
 
@@ -34,6 +42,7 @@ export const policyEntity = z.strictObject({ type: policyType }).meta({ id: 'Pol
 export const decisionDocument = z
   .strictObject({
     meta: z.strictObject({ policy_version: policyVersion }).meta({ id: 'DecisionPolicyMeta' }),
+    effect: policyEffect.optional(),
     subject: policyEntity,
     actions: z
       .array(action)

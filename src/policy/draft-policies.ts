@@ -6,7 +6,7 @@ import { CompiledForPair } from '../kernel/compiled-once.ts'
 import { modelsKind, type StoredModel } from '../model/stored-model.ts'
 import { policiesKind } from './authorization-policy.ts'
 import { CompileBudget, type IndexOptions } from './compile-budget.ts'
-import type { CompiledPolicy } from './compile-policy.ts'
+import { joinedSets, type PolicySet, policySetOf } from './compile-policy.ts'
 import { compiledDecisionPolicy } from './compiled-policies.ts'
 import { isContextPolicy, policyHeader } from './policy-header.ts'
 import type { PolicyIndex } from './policy-index.ts'
@@ -44,9 +44,9 @@ export class DraftPolicies {
   }
 
   /** As `PolicyIndex.find`, and the drafts that compile. */
-  find(projectId: string, subjectType: string, action: string, resourceType: string): readonly CompiledPolicy[] {
+  find(projectId: string, subjectType: string, action: string, resourceType: string): PolicySet {
     const matches = this.matching(projectId, subjectType, action, resourceType)
-    return [...this.active.find(projectId, subjectType, action, resourceType), ...this.compiledOf(matches)]
+    return joinedSets(this.active.find(projectId, subjectType, action, resourceType), this.compiledOf(matches))
   }
 
   /** As `PolicyIndex.actions`, with the actions of drafts. */
@@ -68,14 +68,14 @@ export class DraftPolicies {
   }
 
   /** As `PolicyIndex.ofSubjectType`, and the drafts that compile. */
-  ofSubjectType(projectId: string, subjectType: string): readonly CompiledPolicy[] {
+  ofSubjectType(projectId: string, subjectType: string): PolicySet {
     const drafts = this.drafts.get(projectId).filter(({ fields }) => policyHeader(fields).subjectType === subjectType)
-    return [...this.active.ofSubjectType(projectId, subjectType), ...this.compiledOf(drafts)]
+    return joinedSets(this.active.ofSubjectType(projectId, subjectType), this.compiledOf(drafts))
   }
 
   /** As `PolicyIndex.all`, and the drafts that compile. */
-  all(projectId: string): readonly CompiledPolicy[] {
-    return [...this.active.all(projectId), ...this.compiledOf(this.drafts.get(projectId))]
+  all(projectId: string): PolicySet {
+    return joinedSets(this.active.all(projectId), this.compiledOf(this.drafts.get(projectId)))
   }
 
   /** The drafts that would be policies of the request, and do not compile. */
@@ -97,13 +97,14 @@ export class DraftPolicies {
     })
   }
 
-  private compiledOf(drafts: readonly StoredDocument[]): readonly CompiledPolicy[] {
+  private compiledOf(drafts: readonly StoredDocument[]): PolicySet {
     const budget = new CompileBudget(this.options)
-    return drafts.flatMap((document) => {
+    const policies = drafts.flatMap((document) => {
       const compiled = this.compile(document, budget)
       const { id, name, revision, fields } = document
       return compiled.ok ? [{ ...compiled.value, id, name, revision, tags: fields.tags as readonly string[] }] : []
     })
+    return policySetOf(policies)
   }
 
   private brokenOf(drafts: readonly StoredDocument[]): readonly BrokenDraft[] {

@@ -16,7 +16,7 @@ import { readsOf } from './context-filter.ts'
 import { parseDocument } from './document-json.ts'
 import { type PathElementKind, parsePath } from './element-path.ts'
 import { formatDiagnostic } from './format-diagnostic.ts'
-import { isContextVersion } from './policy-header.ts'
+import { isContextVersion, policyHeader } from './policy-header.ts'
 
 /** The graphs of a project, whose names a document is compared with. */
 export interface NameSource {
@@ -65,7 +65,8 @@ function policyWarnings({ fields }: StoredDocument, model: StoredModel, unknown:
   const json = parseDocument(fields.policy as string, 'policy')
   if (!json.ok) return []
   const others = [
-    ...findingsIn(json.value, 'open-exclusion', openExclusionsIn),
+    // A policy that forbids holds where a condition is null.
+    ...(policyHeader(fields).effect === 'forbid' ? [] : findingsIn(json.value, 'open-exclusion', openExclusionsIn)),
     ...identityWarnings(fields, model, json.value),
   ]
   if (!unknown.isMeaningful) return others

@@ -91,6 +91,11 @@ export class PolicyFilter {
     return truthOf(budget, this.root, parameters) === true
   }
 
+  /** Returns whether the filter is definitely false: not true, and not unknown. Throws as `admits`. */
+  excludes(budget: Budget, parameters: BoundParameters): boolean {
+    return truthOf(budget, this.root, parameters) === false
+  }
+
   /** Explains why the filter is not true. Call it only if `admits` returned false. */
   explainRejection(budget: Budget, parameters: BoundParameters): FilterRejection {
     const advice = new Set<FilterAdvice>()

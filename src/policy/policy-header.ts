@@ -5,12 +5,15 @@ import { CompiledOnce } from '../kernel/compiled-once.ts'
 import { parseJson } from '../kernel/json/json.ts'
 import { isJsonObject } from '../kernel/json/json-kind.ts'
 import { contextVersion } from './context-document.ts'
+import type { PolicyEffect } from './decision-document.ts'
 import { executedVersion } from './policy-version.ts'
 
-/** The version, types and actions of a policy. A DRAFT may hold any text: what it lacks is empty. */
+/** The version, effect, types and actions of a policy. A DRAFT may hold any text: what it lacks is empty. */
 export interface PolicyHeader {
   /** The version that is executed: `2.0-kbac` for `1.0-svc`. */
   readonly version: string
+  /** `forbid` only if the document says so. */
+  readonly effect: PolicyEffect
   readonly subjectType: string
   /** Each once. */
   readonly actions: readonly string[]
@@ -22,6 +25,7 @@ function readPolicyHeader(document: unknown): PolicyHeader {
   const actions = member(document, 'actions')
   return {
     version: executedVersion(document),
+    effect: member(document, 'effect') === 'forbid' ? 'forbid' : 'permit',
     subjectType: textOf(member(member(document, 'subject'), 'type')),
     actions: Array.isArray(actions) ? [...new Set(actions.map(textOf))] : [],
     resourceType: textOf(member(member(document, 'resource'), 'type')),

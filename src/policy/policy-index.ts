@@ -10,17 +10,18 @@ import type { Steps } from '../kernel/steps.ts'
 import { compilingStoredModel, modelFieldsOf, modelsKind, type StoredModel } from '../model/stored-model.ts'
 import { policiesKind } from './authorization-policy.ts'
 import { CompileBudget, type IndexOptions } from './compile-budget.ts'
-import type { CompiledPolicy } from './compile-policy.ts'
+import { type CompiledPolicy, noPolicies, type PolicySet, policySetOf } from './compile-policy.ts'
 import { compiledDecisionPolicy } from './compiled-policies.ts'
+import type { DecisionVersion } from './decision-document.ts'
 import { isContextPolicy, type PolicyHeader, policyHeader } from './policy-header.ts'
 
-export type { CompiledPolicy } from './compile-policy.ts'
+export type { CompiledPolicy, ForbiddingPolicy, GrantingPolicy, PolicySet } from './compile-policy.ts'
 
 /** Policies with the same key. */
 interface PolicyGroup {
   readonly documents: StoredDocument[]
   /** Null until first use. */
-  compiled: readonly CompiledPolicy[] | null
+  compiled: PolicySet | null
 }
 
 interface ProjectPolicyIndex {
@@ -35,8 +36,6 @@ interface PolicyDependencies {
   /** Null: not known yet. */
   readonly dependencies: GraphDependencies | null
 }
-
-const noPolicies: readonly CompiledPolicy[] = []
 
 /** Finds the decision policies of a request. */
 export class PolicyIndex {
@@ -79,7 +78,7 @@ export class PolicyIndex {
    * Returns the policies for a request, in the order of their creation. Compiles those that are not compiled yet;
    * throws LaneRequiredError (see the constructor).
    */
-  find(projectId: string, subjectType: string, action: string, resourceType: string): readonly CompiledPolicy[] {
+  find(projectId: string, subjectType: string, action: string, resourceType: string): PolicySet {
     const group = this.indexes.get(projectId).byRequest.get(subjectType)?.get(action)?.get(resourceType)
     return group === undefined ? noPolicies : (group.compiled ?? this.compile(group))
   }
@@ -98,17 +97,14 @@ export class PolicyIndex {
   }
 
   /** Returns the policies for a subject type, in the order of their creation. Compiles and throws like `find`. */
-  ofSubjectType(projectId: string, subjectType: string): readonly CompiledPolicy[] {
+  ofSubjectType(projectId: string, subjectType: string): PolicySet {
     const group = this.indexes.get(projectId).bySubjectType.get(subjectType)
     return group === undefined ? noPolicies : (group.compiled ?? this.compile(group))
   }
 
   /** Returns all decision policies of a project, in the order of their creation. Compiles and throws like `find`. */
-  all(projectId: string): readonly CompiledPolicy[] {
-    const budget = new CompileBudget(this.options)
-    return this.documents
-      .inScope(policiesKind, projectId)
-      .flatMap((document) => (isActiveDecisionPolicy(document) ? (this.compiledFrom(document, budget) ?? []) : []))
+  all(projectId: string): PolicySet {
+    return this.setOf(this.documents.inScope(policiesKind, projectId).filter(isActiveDecisionPolicy))
   }
 
   /**
@@ -146,11 +142,23 @@ export class PolicyIndex {
     return index
   }
 
-  private compile(group: PolicyGroup): readonly CompiledPolicy[] {
-    const budget = new CompileBudget(this.options)
-    const compiled = group.documents.map((document) => this.compiledFrom(document, budget))
-    group.compiled = compiled.filter((policy) => policy !== null)
+  private compile(group: PolicyGroup): PolicySet {
+    group.compiled = this.setOf(group.documents)
     return group.compiled
+  }
+
+  private setOf(documents: readonly StoredDocument[]): PolicySet {
+    const budget = new CompileBudget(this.options)
+    const compiled = documents.map((document) => this.compiledFrom(document, budget))
+    const broken = documents.filter(({ fields }, i) => compiled[i] === null && policyHeader(fields).effect === 'forbid')
+    return policySetOf(
+      compiled.filter((policy) => policy !== null),
+      broken.map(({ id, name, revision, fields }) => ({
+        ...policyHeader(fields),
+        version: policyHeader(fields).version as DecisionVersion,
+        ...{ id, name, revision, tags: fields.tags as readonly string[] },
+      })),
+    )
   }
 
   private compiledFrom(document: StoredDocument, budget: CompileBudget): CompiledPolicy | null {
@@ -168,8 +176,10 @@ export class PolicyIndex {
     const compiled = compiledDecisionPolicy(document.fields, model)
     // It compiled when it was stored, so the language has changed since.
     if (!compiled.ok) {
+      const consequence =
+        policyHeader(document.fields).effect === 'forbid' ? 'denies everything that it names' : 'grants nothing'
       this.report(
-        `policy ${document.id} (${document.name}) no longer compiles and grants nothing: ${compiled.error[0]}`,
+        `policy ${document.id} (${document.name}) no longer compiles and ${consequence}: ${compiled.error[0]}`,
       )
     }
     const { id, name, revision, fields } = document

@@ -156,6 +156,7 @@ const decisionFile = z
       .enum([...decisionVersions, '1.0-svc'])
       .optional()
       .describe(`default: ${DEFAULT_POLICY_VERSION}`),
+    effect: decisionDocument.shape.effect,
     subject: nodeType,
     actions: decisionDocument.shape.actions,
     resource: nodeType,

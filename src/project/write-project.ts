@@ -49,6 +49,7 @@ const leading = [
   'agent',
   'introspection',
   'policy',
+  'effect',
   'subject',
   'actions',
   'resource',

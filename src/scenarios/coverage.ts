@@ -38,7 +38,7 @@ export interface PolicyCoverage {
   readonly position: FilePosition
   /** Decisions for its types and one of its actions. */
   readonly asked: number
-  /** Decisions that it granted. */
+  /** Decisions that it granted, or forbade. */
   readonly granted: number
   readonly operators: readonly CoveredOperator[]
   readonly conditions: readonly CoveredCondition[]
@@ -86,7 +86,7 @@ export class CoverageRecorder {
       const policy: RecordedPolicy = this.recorded.get(name) ?? { decisions: [], granted: 0, operators: new Map() }
       this.recorded.set(name, policy)
       policy.decisions.push({ request, options })
-      if (outcome === 'granted') policy.granted += 1
+      if (outcome === 'granted' || outcome === 'forbidden') policy.granted += 1
       if (plan !== undefined) recordStep(policy.operators, plan, '')
     }
   }

@@ -145,7 +145,7 @@ export const entryForms = {
         resource: entity,
         ...call,
         outcomes: z
-          .record(z.string(), z.enum(['granted', 'denied', 'faulted', 'skipped']))
+          .record(z.string(), z.enum(['granted', 'denied', 'forbidden', 'passed', 'faulted', 'skipped']))
           .refine((outcomes) => Object.keys(outcomes).length > 0, 'expected the outcome of at least one policy')
           .optional()
           .describe('outcomes by name of the policy; other policies may have any outcome'),

@@ -174,6 +174,7 @@ export const parts: readonly Part[] = [
   stress('metamorphic', 10, [...language, 'test/generate/**', 'test/judge/metamorphic.ts']),
   stress('fuzz', 6, language),
   stress('fuzz-http', 7, [...http, 'data/openapi.json', 'test/support/http-fuzz.ts']),
+  stress('forbids', 20, [...decisions, ...language, 'test/oracle/**']),
   stress('decision-consistency', 10, [...decisions, ...language, 'test/oracle/**']),
   stress('compared-policies', 17, [...decisions, 'test/oracle/**']),
   stress('decisions-http', 26, [...decisions, ...http, 'test/oracle/**']),

@@ -21,6 +21,8 @@ export type ComparisonOutcome =
 /** A condition over a graph. */
 export interface ConditionCase extends GeneratedCondition {
   readonly graph: ReferenceGraph
+  /** True: the condition of a policy that forbids. */
+  readonly keepsUnknown?: boolean
 }
 
 /** The graphs are small, so lists are split early: a traversal must continue from one chunk to the next. */
@@ -49,11 +51,12 @@ function grants(case_: ConditionCase): boolean {
 }
 
 function referencePairs(case_: ConditionCase): Set<string> {
-  const { graph, text, subjectType, resourceType, parameters } = case_
-  return decide(graph, { cypher: text, subjectType, resourceType }, parameters)
+  const { graph, text, subjectType, resourceType, parameters, keepsUnknown = false } = case_
+  return decide(graph, { cypher: text, subjectType, resourceType, keepsUnknown }, parameters)
 }
 
-const policyOf = (condition: GeneratedCondition) => ({
+const policyOf = (condition: GeneratedCondition & { readonly keepsUnknown?: boolean }) => ({
+  keepsUnknown: condition.keepsUnknown === true,
   cypher: condition.text,
   version: 'open',
   subject: condition.subjectType,

@@ -17,7 +17,7 @@ import type { PageMembers } from '../../src/pdp/schema.ts'
 import { searchResources, searchSubjects } from '../../src/pdp/search.ts'
 import { searchActions } from '../../src/pdp/search-action.ts'
 import { SearchCache } from '../../src/pdp/search-cache.ts'
-import { type CompiledPolicy, compileDecisionPolicy } from '../../src/policy/compile-policy.ts'
+import { type CompiledPolicy, compileDecisionPolicy, policySetOf } from '../../src/policy/compile-policy.ts'
 import { randomFilter } from '../generate/filter.ts'
 import { NODE_TYPES, randomGraph } from '../generate/graph.ts'
 import { Random } from '../generate/random.ts'
@@ -57,7 +57,7 @@ export function partsOver(
     policies.filter((policy) => policy.subjectType === subjectType && policy.resourceType === resourceType)
   const library: DecisionDeps['policies'] = {
     find: (_, subjectType, action, resourceType) =>
-      named(subjectType, resourceType).filter((policy) => policy.actions.includes(action)),
+      policySetOf(named(subjectType, resourceType).filter((policy) => policy.actions.includes(action))),
     actions: (_, subjectType, resourceType) => [
       ...new Set(named(subjectType, resourceType).flatMap((policy) => policy.actions)),
     ],
@@ -68,8 +68,8 @@ export function partsOver(
           .map(({ subjectType }) => subjectType),
       ),
     ],
-    ofSubjectType: (_, subjectType) => policies.filter((policy) => policy.subjectType === subjectType),
-    all: () => policies,
+    ofSubjectType: (_, subjectType) => policySetOf(policies.filter((policy) => policy.subjectType === subjectType)),
+    all: () => policySetOf(policies),
   }
   return {
     policies: library,
@@ -111,9 +111,10 @@ export function randomParameters(random: Random): Record<string, unknown> {
 
 export function randomPolicies(random: Random, graph: ReferenceGraph): CompiledPolicy[] {
   const policies: CompiledPolicy[] = []
-  for (let draws = 0; policies.length < 4 && draws < 40; draws++) {
+  for (let draws = 0; policies.length < 5 && draws < 50; draws++) {
     const { text, subjectType, resourceType } = randomCase(random, graph)
     const document = {
+      ...(random.odds(0.25) && { effect: 'forbid' }),
       meta: { policy_version: random.pick(['2.0-kbac', '3.0-kbac']) },
       subject: { type: subjectType },
       actions: ACTIONS.filter((_, i) => i === policies.length % 3 || random.odds(0.3)),
@@ -218,7 +219,12 @@ class ConsistencyCase {
       const evaluated = one.ok ? one.value.decision : JSON.stringify(one.error)
       if (says !== evaluated) differences.push(`explain says ${says}, evaluate ${evaluated} of ${keyOf(request)}`)
       if (!explained.ok) return
-      const granted = explained.value.policies.some(({ outcome }) => outcome === 'granted')
+      const { policies } = explained.value
+      // A policy that forbids and needs a parameter has the outcome `forbidden` too.
+      const isForbidden = policies.some(
+        ({ effect, outcome }) => effect === 'forbid' && (outcome === 'forbidden' || outcome === 'faulted'),
+      )
+      const granted = policies.some(({ outcome }) => outcome === 'granted') && !isForbidden
       if (granted !== explained.value.decision) differences.push(`explained by none of its policies: ${keyOf(request)}`)
     })
     return answers

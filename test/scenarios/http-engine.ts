@@ -33,9 +33,10 @@ async function capture(service: TestService, scenario: Scenario): Promise<void> 
   for (const raw of relationships) await post(service, '/capture/v1/relationships', raw)
 }
 
-async function configure(service: TestService, { name, cypher, version, subject, actions, resource }: ScenarioPolicy) {
+async function configure(service: TestService, policy: ScenarioPolicy) {
+  const { name, cypher, version, effect, subject, actions, resource } = policy
   if (version !== '2.0-kbac' && version !== '3.0-kbac') throw new Error(`${version} is no version of a decision policy`)
-  await service.addPolicy({ name, cypher, version, subject, actions, resource })
+  await service.addPolicy({ name, cypher, version, effect, subject, actions, resource })
 }
 
 /** The body of a call that must succeed; null if a parameter was missing. */

@@ -16,6 +16,7 @@ export interface EntityRef {
 export interface ScenarioPolicy {
   readonly name: string
   readonly version: string
+  readonly effect: 'permit' | 'forbid'
   readonly subject: string
   readonly actions: readonly string[]
   readonly resource: string
@@ -92,8 +93,16 @@ export function readScenario(name: string, text: string): Scenario {
 function policyOf(name: string, text: string): ScenarioPolicy {
   const json = parseJson(text)
   if (!json.ok) throw new Error(json.error.message)
-  const { meta, subject, actions, resource, condition } = json.value as {
+  const {
+    meta,
+    effect = 'permit',
+    subject,
+    actions,
+    resource,
+    condition,
+  } = json.value as {
     meta: { policy_version: string }
+    effect?: 'permit' | 'forbid'
     subject: { type: string }
     actions: readonly string[]
     resource: { type: string }
@@ -102,6 +111,7 @@ function policyOf(name: string, text: string): ScenarioPolicy {
   return {
     name,
     version: meta.policy_version,
+    effect,
     subject: subject.type,
     actions,
     resource: resource.type,

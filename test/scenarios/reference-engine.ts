@@ -1,12 +1,14 @@
-// The reference interpreter as an engine: the union of what its policies grant; searches are projections of it.
-import { decide } from '../oracle/cypher/decide.ts'
+// The reference interpreter as an engine: the union of what its policies grant, without what others forbid; searches are projections
+// of it.
+import { decide, relation } from '../oracle/cypher/decide.ts'
+import { ReferenceEvaluationError } from '../oracle/cypher/values.ts'
 import { describeQuestion, policiesFor, type ScenarioEngine, type ScenarioQuestion } from './engines.ts'
 import type { Scenario } from './read-scenario.ts'
 
 /** By scenario and question: all engines are compared with the same relations. */
 const relations = new WeakMap<Scenario, Map<string, ReadonlySet<string>>>()
 
-/** `subjectId|resourceId` of every pair that some policy grants. */
+/** `subjectId|resourceId` of every pair that some policy grants, and none forbids. */
 export function grantedPairs(scenario: Scenario, question: ScenarioQuestion): ReadonlySet<string> {
   const known = relations.get(scenario) ?? new Map<string, ReadonlySet<string>>()
   relations.set(scenario, known)
@@ -17,14 +19,28 @@ export function grantedPairs(scenario: Scenario, question: ScenarioQuestion): Re
 }
 
 function decidePairs(scenario: Scenario, question: ScenarioQuestion): ReadonlySet<string> {
-  const granted = policiesFor(scenario, question).map((policy) =>
-    decide(
-      scenario.graph,
-      { cypher: policy.cypher, subjectType: policy.subject, resourceType: policy.resource },
-      question.parameters,
-    ),
-  )
-  return new Set(granted.flatMap((pairs) => [...pairs]))
+  const { graph } = scenario
+  const { parameters } = question
+  const policies = policiesFor(scenario, question).map(({ cypher, subject, resource, effect }) => ({
+    cypher,
+    subjectType: subject,
+    resourceType: resource,
+    keepsUnknown: effect === 'forbid',
+  }))
+  const granted = policies
+    .filter(({ keepsUnknown }) => !keepsUnknown)
+    .map((policy) => decide(graph, policy, parameters))
+  const pairs = new Set(granted.flatMap((found) => [...found]))
+  for (const policy of policies.filter(({ keepsUnknown }) => keepsUnknown)) {
+    try {
+      for (const pair of relation(graph, policy, parameters)) pairs.delete(pair)
+    } catch (fault) {
+      if (!(fault instanceof ReferenceEvaluationError)) throw fault
+      // A policy that fails forbids. The scenarios have no policy that fails for some pairs only.
+      pairs.clear()
+    }
+  }
+  return pairs
 }
 
 export const referenceEngine: ScenarioEngine = {

@@ -43,6 +43,11 @@ export const programs: Readonly<Record<string, StressProgram>> = {
     about: 'no described request gets a 5xx, a response that is not described, or a secret',
     short: { flags: '--requests 3000' },
   },
+  forbids: {
+    about:
+      'policies that grant and policies that forbid have the answers of the reference interpreter, in searches too',
+    short: { flags: '--worlds 100' },
+  },
   'decision-consistency': {
     about: 'evaluations, batches, searches, pages and explanations agree; no decision after a revocation is stale',
     short: { flags: '--worlds 200 --revokes 2000' },

@@ -58,6 +58,7 @@ export interface PolicyInput {
   readonly cypher: string
   readonly filter?: unknown
   readonly version?: '2.0-kbac' | '3.0-kbac'
+  readonly effect?: 'permit' | 'forbid'
   readonly subject?: string
   readonly actions?: readonly string[]
   readonly resource?: string
@@ -154,9 +155,10 @@ export async function startService(
     connect: async (database) =>
       configure('PUT', `projects/${projectId}`, { db_connection: await connection.of(database) }),
     ask: (path, body) => send(path, { headers: { 'x-svc-clientkey': key }, body }),
-    async addPolicy({ name, cypher, filter, version = '3.0-kbac', subject, actions, resource, tags }) {
+    async addPolicy({ name, cypher, filter, version = '3.0-kbac', effect, subject, actions, resource, tags }) {
       const policy = JSON.stringify({
         meta: { policy_version: version },
+        ...(effect === undefined ? {} : { effect }),
         subject: { type: subject ?? 'Person' },
         actions: actions ?? ['drive'],
         resource: { type: resource ?? 'Car' },

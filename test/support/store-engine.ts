@@ -74,7 +74,7 @@ export function ask<T>(
 
 /** One line per diagnostic: position and message. */
 export function compiled(
-  policy: { cypher: string; subject: string; resource: string; version: string },
+  policy: { cypher: string; subject: string; resource: string; version: string; keepsUnknown?: boolean },
   rules: Rules,
   options: Omit<EngineOptions, 'rules'> = {},
 ): PolicyCondition | string {
@@ -85,6 +85,7 @@ export function compiled(
       dialect: policy.cypher.includes('$token') ? 'open' : (policy.version as DialectName),
       subjectType: policy.subject,
       resourceType: policy.resource,
+      keepsUnknown: policy.keepsUnknown === true,
     },
     { rules, ...options },
   )
@@ -111,7 +112,7 @@ export const storeEngine = (rules: Rules): ScenarioEngine => ({
   open: async (scenario: Scenario) => {
     const conditions = new Map(
       scenario.policies.map((policy) => {
-        const condition = compiled(policy, rules)
+        const condition = compiled({ ...policy, keepsUnknown: policy.effect === 'forbid' }, rules)
         if (typeof condition === 'string') throw new Error(`${scenario.name}, ${policy.cypher}: ${condition}`)
         return [policy, condition]
       }),
@@ -126,23 +127,33 @@ export const storeEngine = (rules: Rules): ScenarioEngine => ({
       const condition = conditions.get(policy) as PolicyCondition
       return ask(environment, condition, question.parameters, (asking) => each(condition, asking), faulted)
     }
+    const ofEffect = (question: ScenarioQuestion, effect: string): ScenarioPolicy[] =>
+      policiesFor(scenario, question).filter((policy) => policy.effect === effect)
+    const isForbidden = (question: ScenarioQuestion, subjectId: string, resourceId: string): boolean =>
+      ofEffect(question, 'forbid').some((policy) =>
+        asked(policy, question, (condition, asking) => checkAndWhy(condition, asking, subjectId, resourceId), true),
+      )
     const union = (
       question: ScenarioQuestion,
       each: (condition: PolicyCondition, asking: QueryContext) => string[],
     ): string[] => {
-      const found = policiesFor(scenario, question).flatMap((policy) => asked(policy, question, each, []))
+      const found = ofEffect(question, 'permit').flatMap((policy) => asked(policy, question, each, []))
       return [...new Set(found)]
     }
     return {
       carries: () => true,
       evaluate: async (question, subjectId, resourceId) =>
-        policiesFor(scenario, question).some((policy) =>
+        ofEffect(question, 'permit').some((policy) =>
           asked(policy, question, (condition, asking) => checkAndWhy(condition, asking, subjectId, resourceId), false),
-        ),
+        ) && !isForbidden(question, subjectId, resourceId),
       resources: async (question, subjectId) =>
-        union(question, (condition, asking) => condition.resources(asking, subjectId)),
+        union(question, (condition, asking) => condition.resources(asking, subjectId)).filter(
+          (id) => !isForbidden(question, subjectId, id),
+        ),
       subjects: async (question, resourceId) =>
-        union(question, (condition, asking) => condition.subjects(asking, resourceId)),
+        union(question, (condition, asking) => condition.subjects(asking, resourceId)).filter(
+          (id) => !isForbidden(question, id, resourceId),
+        ),
       refusal: async (policy) => {
         const condition = compiled(policy, rules)
         return typeof condition === 'string' ? condition : null

@@ -80,6 +80,7 @@ export function explanationLines(request: EvaluationInput, explanation: Explanat
 
 function colouredLine(line: string): string {
   if (/^policy .* grants/.test(line)) return colours.green(line)
+  if (/^policy .* (?:forbids|failed, so it forbids)/.test(line)) return colours.red(line)
   return /^\s/.test(line) ? line : colours.dim(line)
 }
 

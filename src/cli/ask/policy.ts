@@ -90,6 +90,6 @@ function identityOf({ id, name, status, tags }: ListedPolicy) {
 }
 
 function headerOf({ policy }: ListedPolicy) {
-  const { version, subjectType, actions, resourceType } = policyHeader({ policy })
-  return { version, subject: subjectType, actions, resource: resourceType }
+  const { version, effect, subjectType, actions, resourceType } = policyHeader({ policy })
+  return { version, ...(effect === 'forbid' && { effect }), subject: subjectType, actions, resource: resourceType }
 }

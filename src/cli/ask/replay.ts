@@ -49,6 +49,7 @@ type PastDecision = Pick<
   | 'decision'
   | 'granted_by'
   | 'model'
+  | 'forbidden_by'
   | 'user'
   | 'duration_ms'
 > & { readonly policies: readonly { readonly id: string; readonly name: string; readonly revision?: number }[] }
@@ -293,9 +294,13 @@ function differenceOf(past: PastDecision, now: ExplanationOutput) {
     decision_then: past.decision,
     decision_now: now.decision,
     ...(past.granted_by !== undefined && { granted_by_then: past.granted_by }),
+    ...(past.forbidden_by !== undefined && { forbidden_by_then: past.forbidden_by }),
     granted_by_now: now.policies.filter(({ outcome }) => outcome === 'granted').map(({ id }) => id),
     ...(past.model !== undefined && { model_then: past.model.revision }),
     ...(now.model !== undefined && { model_now: now.model.revision }),
+    ...(now.policies.some(({ outcome }) => outcome === 'forbidden') && {
+      forbidden_by_now: now.policies.filter(({ outcome }) => outcome === 'forbidden').map(({ id }) => id),
+    }),
     policies: policyDifferences(past, now),
     explanation_now: shown,
   }

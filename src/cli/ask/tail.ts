@@ -95,11 +95,12 @@ function outcomeOf({ decision, error, found }: LoggedDecision): string {
   return decision === true ? colours.green('granted') : colours.red('denied ')
 }
 
-function reasonOf({ error, granted_by, policies = [], user }: LoggedDecision): string {
+function reasonOf({ error, granted_by, forbidden_by, policies = [], user }: LoggedDecision): string {
   const caller = user === undefined ? '' : ` for ${entityText(user)}`
   if (error !== undefined) return `${error.message ?? error.kind}${caller}`
-  const granting = policies.find(({ id }) => id === granted_by)
-  return granting === undefined ? caller.trim() : `by ${granting.name}${caller}`
+  const deciding = policies.find(({ id }) => id === (forbidden_by ?? granted_by))
+  if (deciding === undefined) return caller.trim()
+  return `${forbidden_by === undefined ? 'by' : 'forbidden by'} ${deciding.name}${caller}`
 }
 
 /** `type:id`, or the type alone. */

@@ -162,7 +162,7 @@ class RecordedDecision implements ActivityEvent {
   }
 
   private detail(): DecisionDetail | null {
-    const { request, item, reason, batch, id } = this.event
+    const { request, item, reason, batch, id, forbidding } = this.event
     const parameters = request === null ? null : parametersOf(request)
     const policyTags = request?.context?.policy_tags
     const isDraft = asksDrafts(request?.context)
@@ -172,6 +172,7 @@ class RecordedDecision implements ActivityEvent {
     return {
       ...(id !== null && { id }),
       ...(reason !== null && { reason }),
+      ...(forbidding !== null && { forbiddenBy: { id: forbidding.id, name: forbidding.name } }),
       ...(batch !== undefined && item !== null && { item }),
       ...(parameters !== null && {
         inputParams: writeJson(this.mask.apply(parameters)),

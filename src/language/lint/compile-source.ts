@@ -10,6 +10,7 @@ import type { ProjectModel } from '../../model/project-model.ts'
 import { type ContextPolicy, compileContextDocument } from '../../policy/compile-context.ts'
 import { compileDecisionDocument } from '../../policy/compile-policy.ts'
 import { contextVersion } from '../../policy/context-document.ts'
+import type { PolicyEffect } from '../../policy/decision-document.ts'
 import { parseDocument } from '../../policy/document-json.ts'
 import type { PolicyFilter } from '../../policy/policy-filter.ts'
 import { readPolicyFilter } from '../../policy/read-policy-filter.ts'
@@ -22,6 +23,7 @@ export interface CompiledSource {
   readonly source: PolicySource
   readonly kind: 'decision' | 'context' | 'cypher'
   readonly version: string
+  readonly effect: PolicyEffect
   readonly query: Query
   readonly bound: BoundQuery
   readonly subjectType: string | null
@@ -90,14 +92,22 @@ export function compileSource(
 type Errors = readonly string[]
 type PolicyPart = Pick<
   CompiledSource,
-  'subjectType' | 'resourceType' | 'actions' | 'filter' | 'filterSource' | 'contextPolicy' | 'inputParameters'
+  | 'effect'
+  | 'subjectType'
+  | 'resourceType'
+  | 'actions'
+  | 'filter'
+  | 'filterSource'
+  | 'contextPolicy'
+  | 'inputParameters'
 >
 
 function decision(json: unknown, model: ProjectModel | null): Result<PolicyPart, Errors> {
   const compiled = compileDecisionDocument(json, model)
   if (!compiled.ok) return compiled
-  const { subjectType, resourceType, actions, filter, inputParameters, document } = compiled.value
+  const { effect, subjectType, resourceType, actions, filter, inputParameters, document } = compiled.value
   return ok({
+    effect,
     subjectType,
     resourceType,
     actions,
@@ -115,6 +125,7 @@ function context(json: unknown, model: ProjectModel | null): Result<PolicyPart, 
   const { token_filter } = document.condition
   const filter = readPolicyFilter(token_filter, 'policy.condition.token_filter', false)
   return ok({
+    effect: 'permit',
     subjectType: document.subject.type,
     resourceType: null,
     actions: [],
@@ -163,6 +174,7 @@ function compileCypher(
     )
   }
   const part = {
+    effect: 'permit',
     subjectType: null,
     resourceType: null,
     actions: [],
@@ -170,7 +182,7 @@ function compileCypher(
     filterSource: undefined,
     contextPolicy: null,
     inputParameters: [],
-  }
+  } as const
   return ok({ source, kind: 'cypher', version: 'open', model, place, ...compiled.value, ...part })
 }
 

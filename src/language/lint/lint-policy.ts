@@ -29,9 +29,9 @@ export function lintPolicy(compiled: CompiledSource, unknown: UnknownSymbols | n
     ...cartesianProducts(compiled),
     ...unsuppliedParameters(compiled),
     ...callerChosenSubject(compiled),
-    ...excludingNothing(compiled),
     ...alwaysFailing(compiled),
-    ...neverGranting(compiled),
+    // A policy that forbids holds where a condition is null, which these two analyses take for false.
+    ...(compiled.effect === 'forbid' ? [] : [...excludingNothing(compiled), ...neverGranting(compiled)]),
   ]
 }
 

@@ -69,7 +69,13 @@ export function lint({
     }
   }
   const active = ({ source, kind }: CompiledSource): boolean => source.status === 'ACTIVE' && kind === 'decision'
-  raw.push(...covered(granting.filter(active)), ...unnamedActions([...granting, ...never].filter(active), asked))
+  const used = [...granting, ...never].filter(active)
+  const grants = ({ effect }: CompiledSource): boolean => effect === 'permit'
+  raw.push(
+    ...covered(granting.filter((one) => active(one) && grants(one))),
+    ...unnamedActions(used, asked),
+    ...forbiddenInVain(used, used.filter(grants)),
+  )
   const order = new Map(documents.map(({ file }, i) => [file, i]))
   return raw
     .map(toFinding)
@@ -101,6 +107,24 @@ function covered(policies: readonly CompiledSource[]): RawFinding[] {
       const where = document === source.document ? '' : ` (${document.file})`
       const message = `the policy \`${name}\`${where} grants everything that this policy grants`
       return [{ rule: 'covered-policy', document: source.document, span: source.spanOf(['subject']), message }]
+    })
+  })
+}
+
+/** The actions of policies that forbid which no policy grants for the two types. */
+function forbiddenInVain(policies: readonly CompiledSource[], grants: readonly CompiledSource[]): RawFinding[] {
+  const keysOf = ({ subjectType, resourceType, actions }: CompiledSource): readonly (readonly [string, string])[] =>
+    actions.map((action) => [action, JSON.stringify([subjectType, action, resourceType])])
+  const granted = new Set(grants.flatMap((one) => keysOf(one).map(([, key]) => key)))
+  return policies.flatMap((one): RawFinding[] => {
+    if (one.effect !== 'forbid') return []
+    const { source, subjectType, resourceType } = one
+    return keysOf(one).flatMap(([action, key], i): RawFinding[] => {
+      if (granted.has(key)) return []
+      const message = `no active policy grants \`${action}\` for ${subjectType} and ${resourceType}, so there is nothing to forbid`
+      return [
+        { rule: 'forbid-without-permit', document: source.document, span: source.spanOf(['actions', i]), message },
+      ]
     })
   })
 }

@@ -195,6 +195,24 @@ export const lintRules = {
       },
     ],
   },
+  'forbid-without-permit': {
+    severity: 'warning',
+    summary: 'A policy forbids an action that no active policy grants for its types.',
+    advice:
+      'A request is denied unless a policy grants it, so there is nothing to forbid. Most often a type or an action is misspelt, or the policy that grants is in no file that was checked.',
+    canBeIgnored: true,
+    example: [
+      { file: 'policies/drive.policy.yaml', text: policy('MATCH (subject)-[:OWNS]->(resource)') },
+      {
+        file: 'policies/no-loan.policy.yaml',
+        text: policy(
+          'MATCH (subject), (resource) WHERE resource.wheels = 3',
+          'effect: forbid\n',
+          'subject: Person\nactions: [lend]\nresource: Car',
+        ),
+      },
+    ],
+  },
   'unnamed-action': {
     severity: 'warning',
     summary: 'A scenario, or `--action`, asks for an action that no active policy names.',

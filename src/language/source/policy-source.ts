@@ -183,12 +183,24 @@ class DataReader {
   projectPolicy(root: Node, cypher: LocatedText | null): PolicySource {
     const flat = this.js(root)
     const members = isJsonObject(flat) ? flat : {}
-    const { version = '3.0-kbac', subject, resource, actions, action, filter, token_filter, status, tags } = members
+    const {
+      version = '3.0-kbac',
+      effect,
+      subject,
+      resource,
+      actions,
+      action,
+      filter,
+      token_filter,
+      status,
+      tags,
+    } = members
     const isContext = version === contextVersion
     const typed = (entity: unknown): unknown => (typeof entity === 'string' ? { type: entity } : entity)
     const reads = Object.entries(members).filter(([name]) => name.startsWith('allowed_'))
     const policy = {
       meta: { policy_version: version },
+      ...(effect !== undefined && { effect }),
       subject: typed(subject),
       ...(!isContext && {
         actions: actions ?? (action === undefined ? undefined : [action]),

@@ -9,6 +9,8 @@ export interface ReferencePolicy {
   readonly cypher: string
   readonly subjectType: string
   readonly resourceType: string
+  /** True: the pairs for which the condition is not definitely false. */
+  readonly keepsUnknown?: boolean
 }
 
 /** `subjectId|resourceId` of every granted pair. An error (type error, missing parameter) grants nothing. */
@@ -37,7 +39,9 @@ export function relation(
     if (!parameters.has(name)) throw new ReferenceEvaluationError(`missing parameter $${name}`)
   }
   const pairs = new Set<string>()
-  for (const row of new Interpreter(graph, parameters).run(parsed.query)) {
+  for (const row of new Interpreter(graph, parameters, policy.keepsUnknown === true ? 'possible' : 'plain').run(
+    parsed.query,
+  )) {
     const subject = row.get('subject') ?? null
     const resource = row.get('resource') ?? null
     if (!isNode(subject) || !isNode(resource)) continue

@@ -40,6 +40,8 @@ export interface ReferenceContext {
   readonly identities: Identities
   /** The rows of a pattern or a subquery for the environment. */
   rows(body: SubqueryBody | PathPattern, where: Expression | null, environment: Bindings): readonly Bindings[]
+  /** The rows that may be there if what is unknown were known; null: the evaluation does not distinguish them. */
+  readonly possibleRows: ReferenceContext['rows'] | null
 }
 
 export const bind = (environment: Bindings, name: string, value: ReferenceValue): Bindings =>
@@ -229,8 +231,11 @@ export function evaluate(
     case 'case-operand':
       return environment.get('case operand') ?? null
     case 'case':
-      return chosen(expression, (inner, subject) =>
-        value(inner, subject === undefined ? environment : bind(environment, 'case operand', subject)),
+      return chosen(
+        expression,
+        (inner, subject) =>
+          value(inner, subject === undefined ? environment : bind(environment, 'case operand', subject)),
+        around.possibleRows !== null,
       )
     case 'count-star':
       if (!group) throw new NotInReference('an aggregate is not allowed here')
@@ -286,11 +291,17 @@ export function evaluate(
       return conjunction(truths)
     }
     case 'pattern-predicate':
-      return around.rows(expression.pattern, null, environment).length > 0
-    case 'exists':
-      return around.rows(expression.body, null, environment).length > 0
-    case 'count-subquery':
-      return BigInt(around.rows(expression.body, null, environment).length)
+    case 'exists': {
+      const body = expression.kind === 'exists' ? expression.body : expression.pattern
+      if (around.rows(body, null, environment).length > 0) return true
+      const possible = around.possibleRows?.(body, null, environment) ?? []
+      return possible.length > 0 ? null : false
+    }
+    case 'count-subquery': {
+      const count = around.rows(expression.body, null, environment).length
+      const possible = around.possibleRows?.(expression.body, null, environment).length ?? count
+      return possible === count ? BigInt(count) : null
+    }
     case 'collect-subquery': {
       // Unlike collect(), it keeps nulls.
       const body: SubqueryBody = { kind: 'query', query: expression.query }
@@ -390,8 +401,12 @@ function typeName(value: ReferenceValue): string {
   return value !== null && isMap(value) ? 'MAP' : 'unknown'
 }
 
-/** CASE: the first branch that is true; null is not true. */
-function chosen(expression: Case, value: (e: Expression, subject?: ReferenceValue) => ReferenceValue): ReferenceValue {
+/** CASE: the first branch that is true; null is not true, unless `endsAtNull`: then the value is null. */
+function chosen(
+  expression: Case,
+  value: (e: Expression, subject?: ReferenceValue) => ReferenceValue,
+  endsAtNull: boolean,
+): ReferenceValue {
   const subject = expression.subject ? value(expression.subject) : null
   for (const { when, then } of expression.branches) {
     const hits = when.map((test) => {
@@ -399,6 +414,7 @@ function chosen(expression: Case, value: (e: Expression, subject?: ReferenceValu
       return readsSubject(test) ? asTruth(value(test, subject)) : equal(subject, value(test))
     })
     if (hits.includes(true)) return value(then)
+    if (endsAtNull && hits.includes(null)) return null
   }
   return expression.otherwise ? value(expression.otherwise) : null
 }

@@ -11,7 +11,7 @@ import type {
 } from '../../../grammar/ast.ts'
 import { AGGREGATES } from './aggregates.ts'
 import { asTruth, type Bindings, bind, evaluate, type ReferenceContext } from './expression.ts'
-import { Matcher } from './pattern.ts'
+import { type EvaluateExpression, Matcher } from './pattern.ts'
 import {
   equivalenceKey,
   Identities,
@@ -30,19 +30,40 @@ interface Projected {
   readonly group: readonly Bindings[] | null
 }
 
+/**
+ * `plain`: as Cypher says; a row whose condition is null is dropped. `certain`: the same, but EXISTS and its like are null if they
+ * depend on something unknown. `possible`: as `certain`, and a row whose condition is null is kept.
+ */
+type Reading = 'plain' | 'certain' | 'possible'
+
 export class Interpreter {
   private readonly matcher: Matcher
   private readonly around: ReferenceContext
-  constructor(graph: ReferenceGraph, parameters: ReadonlyMap<string, ReferenceValue>) {
-    this.matcher = new Matcher(graph, (expression, environment) => this.value(expression, environment))
+  private readonly reading: Reading
+  constructor(graph: ReferenceGraph, parameters: ReadonlyMap<string, ReferenceValue>, reading: Reading = 'plain') {
+    this.reading = reading
+    const value: EvaluateExpression = (expression, environment) => this.value(expression, environment)
+    this.matcher = new Matcher(graph, value, reading === 'possible')
+    const rowsBy =
+      (interpreter: () => Interpreter): ReferenceContext['rows'] =>
+      (body, where, environment) => {
+        if (body.kind === 'query') return interpreter().run(body.query, environment)
+        const { matcher } = interpreter()
+        if (body.kind === 'path') return matcher.matches([body], where, environment)
+        return matcher.matches(body.patterns, body.where, environment)
+      }
+    const read = (other: Reading) => {
+      let made: Interpreter | null = reading === other ? this : null
+      return rowsBy(() => {
+        made ??= new Interpreter(graph, parameters, other)
+        return made
+      })
+    }
     this.around = {
       parameters,
       identities: new Identities(graph),
-      rows: (body, where, environment) => {
-        if (body.kind === 'query') return this.run(body.query, environment)
-        if (body.kind === 'path') return this.matcher.matches([body], where, environment)
-        return this.matcher.matches(body.patterns, body.where, environment)
-      },
+      rows: read(reading === 'plain' ? 'plain' : 'certain'),
+      possibleRows: reading === 'plain' ? null : read('possible'),
     }
   }
 
@@ -82,7 +103,7 @@ export class Interpreter {
       case 'unwind':
         return rows.flatMap((row) => {
           const list = this.value(clause.list, row)
-          if (list === null) return []
+          if (list === null) return this.reading === 'possible' ? [bind(row, clause.variable.text, null)] : []
           if (!isList(list)) throw new ReferenceEvaluationError('UNWIND takes a list')
           return list.map((item) => bind(row, clause.variable.text, item))
         })
@@ -90,7 +111,7 @@ export class Interpreter {
         const { where } = clause
         const projected = this.project(clause, rows, imported)
         return projected
-          .filter((row) => where === null || asTruth(this.value(where, row.visible)) === true)
+          .filter((row) => where === null || this.keeps(this.value(where, row.visible)))
           .map((row) => new Map([...imported, ...row.names]))
       }
       case 'return':
@@ -105,8 +126,14 @@ export class Interpreter {
         return this.union(clause.query, () => ({ rows, imported }))
       case 'conditional':
         return rows.flatMap((row) => {
-          const branch = clause.branches.find(({ when }) => when === null || asTruth(this.value(when, row)) === true)
-          return branch === undefined ? [] : this.union(branch.query, () => ({ rows: [row], imported: row }))
+          const taken: (typeof clause.branches)[number][] = []
+          for (const branch of clause.branches) {
+            const truth = branch.when === null || asTruth(this.value(branch.when, row))
+            // An unknown condition may choose its branch, or one after it; nothing is certain then.
+            if (truth === true || (truth === null && this.reading === 'possible')) taken.push(branch)
+            if (truth === true || (truth === null && this.reading === 'certain')) break
+          }
+          return taken.flatMap((branch) => this.union(branch.query, () => ({ rows: [row], imported: row })))
         })
       default:
         throw new NotInReference(clause.kind)
@@ -171,6 +198,11 @@ export class Interpreter {
       return 0
     })
     return keyed.map((each) => each.row)
+  }
+
+  private keeps(condition: ReferenceValue): boolean {
+    const truth = asTruth(condition)
+    return truth === null ? this.reading === 'possible' : truth
   }
 
   private countOf(expression: Expression): number {

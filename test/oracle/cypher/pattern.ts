@@ -56,8 +56,11 @@ export class Matcher {
   private readonly incident = new Map<GraphNode, GraphRelationship[]>()
   private readonly evaluate: EvaluateExpression
   private readonly derivedTypes = new Set<string>()
-  constructor(graph: ReferenceGraph, evaluate: EvaluateExpression) {
+  private readonly keepsUnknown: boolean
+  /** `keepsUnknown`: a condition that is null keeps the row. */
+  constructor(graph: ReferenceGraph, evaluate: EvaluateExpression, keepsUnknown = false) {
     this.graph = graph
+    this.keepsUnknown = keepsUnknown
     for (const node of graph.nodes) this.incident.set(node, [])
     for (const relationship of graph.relationships) {
       for (const end of new Set([relationship.source, relationship.target])) this.incident.get(end)!.push(relationship)
@@ -336,9 +339,10 @@ export class Matcher {
       if (!this.isTrue(part.where, names)) return false
     }
     if (!part.properties) return true
-    return [...this.mapOf(part.properties, names)].every(
-      ([key, value]) => equal(property(element, key), value) === true,
-    )
+    return [...this.mapOf(part.properties, names)].every(([key, value]) => {
+      const truth = equal(property(element, key), value)
+      return truth === null ? this.keepsUnknown : truth
+    })
   }
 
   private mapOf(properties: MapLiteral | Expression, names: Bindings): ReadonlyMap<string, ReferenceValue> {
@@ -349,7 +353,8 @@ export class Matcher {
 
   private isTrue(condition: Expression, names: Bindings): boolean {
     const value = this.evaluate(condition, names)
-    if (value === null || typeof value === 'boolean') return value === true
+    if (value === null) return this.keepsUnknown
+    if (typeof value === 'boolean') return value
     throw new ReferenceEvaluationError('a condition is a boolean')
   }
 

@@ -51,7 +51,7 @@ function bind(action: string, input_params: Record<string, unknown> = input, mor
     permissions: new Set<never>(),
     user: null,
   } as const
-  const found = policiesFor(decisions, projectId, request)
+  const found = policiesFor(decisions, projectId, request).grants
   expect(found.length).toBeGreaterThan(0)
   const bound = bindParameters(decisions, caller, request, found)
   return bound.ok ? Object.fromEntries(bound.value) : bound.error

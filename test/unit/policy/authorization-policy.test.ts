@@ -149,7 +149,8 @@ describe('a policy is refused', () => {
       ['policy.meta.policy_version: expected one of `2.0-kbac`, `3.0-kbac`, `1.0-ciq`, found `4.0`'],
     ],
     ['no version', { ...good, meta: {} }, ['policy.meta.policy_version: expected string, found nothing']],
-    ['an unknown member', { ...good, effect: 'deny' }, ['policy: unknown member `effect`']],
+    ['an unknown member', { ...good, consequence: 'deny' }, ['policy: unknown member `consequence`']],
+    ['an unknown effect', { ...good, effect: 'deny' }, ['policy.effect: expected `permit` or `forbid`, found `deny`']],
     [
       'an unknown member within',
       { ...good, subject: { type: 'Person', id: 'ann' } },
@@ -223,11 +224,9 @@ describe('a policy is refused', () => {
       const condition = { cypher: `MATCH (subject)-->(resource) WHERE resource.x = ${parameter}` }
       valueIn(await create({ ...good, condition }, { name: `claims-${i}` }))
     }
-    expect(setup.library.find(project, 'Person', 'drive', 'Car').map((policy) => policy.inputParameters)).toEqual([
-      [],
-      [],
-      [],
-    ])
+    expect(
+      setup.library.find(project, 'Person', 'drive', 'Car').grants.map((policy) => policy.inputParameters),
+    ).toEqual([[], [], []])
   })
 
   test('but not for parameters with the names of inherited members', async () => {
@@ -243,7 +242,7 @@ describe('a policy is refused', () => {
 })
 
 describe('the policy index', () => {
-  const find = (action = 'drive', projectId = project) => setup.library.find(projectId, 'Person', action, 'Car')
+  const find = (action = 'drive', projectId = project) => setup.library.find(projectId, 'Person', action, 'Car').grants
 
   test('finds a policy by the exact terms of a request', async () => {
     const id = valueIn(await create({ ...good, actions: ['drive', 'wash'] }, { tags: ['fleet'] })).body.id
@@ -255,9 +254,9 @@ describe('the policy index', () => {
     for (const none of [
       find('fly'),
       find('drive', 'gid:other'),
-      setup.library.find(project, 'person', 'drive', 'Car'),
-      setup.library.find(project, 'Person', 'drive', 'Bus'),
-      setup.library.find(project, 'constructor', '__proto__', 'toString'),
+      setup.library.find(project, 'person', 'drive', 'Car').grants,
+      setup.library.find(project, 'Person', 'drive', 'Bus').grants,
+      setup.library.find(project, 'constructor', '__proto__', 'toString').grants,
     ]) {
       expect(none).toEqual([])
     }
@@ -367,5 +366,28 @@ describe('the policy index', () => {
     expect(setup.log[0]).toContain(
       `policy ${id} (owners-drive) no longer compiles and grants nothing: policy.condition.cypher: line 1`,
     )
+  })
+
+  test('keeps a policy that forbids and does not compile any more, because it may forbid anything', async () => {
+    const forbidding = { ...good, effect: 'forbid' }
+    const id = valueIn(await create(forbidding)).body.id as string
+    expect(setup.library.find(project, 'Person', 'drive', 'Car')).toMatchObject({
+      grants: [],
+      forbids: [{ id }],
+      broken: [],
+    })
+    await setup.documents.write((draft) => {
+      const stored = draft.get('authorization-policies', id)
+      if (stored === null) throw new Error('not stored')
+      const policy = JSON.stringify({ ...forbidding, condition: { cypher: 'GRANT' } })
+      draft.put({ ...stored, fields: { ...stored.fields, policy } })
+    })
+    valueIn(await create(good, { name: 'second' }))
+    expect(setup.library.find(project, 'Person', 'drive', 'Car')).toMatchObject({
+      grants: [{ name: 'second' }],
+      forbids: [],
+      broken: [{ id, name: 'owners-drive', version: '2.0-kbac' }],
+    })
+    expect(setup.log[0]).toContain(`policy ${id} (owners-drive) no longer compiles and denies everything that it names`)
   })
 })

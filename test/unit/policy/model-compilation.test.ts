@@ -90,7 +90,7 @@ test('with 2,000 policies, no request compiles a changed model; it is compiled i
     expect(new Set(deferred.map(([, one]) => one))).toEqual(new Set([fields]))
     expect(isModelCompiled(fields)).toBe(false)
     await vi.waitUntil(() => isModelCompiled(fields), { timeout: 60_000 })
-    const [found] = index.find('project', 'User', 'read1', 'Doc')
+    const [found] = index.find('project', 'User', 'read1', 'Doc').grants
     expect(found?.name).toBe('p1')
   } finally {
     compiler.close()

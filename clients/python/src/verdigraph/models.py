@@ -260,6 +260,9 @@ class PlanStep(TypedDict):
     children: list[PlanStep]
 
 
+PolicyEffect: TypeAlias = Literal['permit', 'forbid']
+
+
 class PolicyEntity(TypedDict):
     type: str
 
@@ -723,6 +726,10 @@ class Comparison(TypedDict):
 
 class DecisionPolicyDocument(TypedDict):
     meta: DecisionPolicyMeta
+    effect: NotRequired[PolicyEffect]
+    """
+    `forbid` denies what other policies grant; default: `permit`
+    """
     subject: PolicyEntity
     actions: list[Action1]
     resource: PolicyEntity
@@ -841,7 +848,14 @@ class PolicyExplanation(TypedDict):
     the revision of the policy
     """
     tags: list[str]
-    outcome: Literal['granted', 'denied', 'faulted', 'skipped']
+    effect: NotRequired[Literal['forbid']]
+    """
+    of a policy that forbids; absent: it grants
+    """
+    outcome: Literal['granted', 'denied', 'forbidden', 'passed', 'faulted', 'skipped']
+    """
+    of a policy that forbids: `forbidden` or `faulted`, which deny what another policy grants, or `passed`, or `skipped`
+    """
     because: NotRequired[Literal['tags', 'token', 'parameters', 'filter', 'time']]
     """
     `time`: the explanation as a whole reached its time limit

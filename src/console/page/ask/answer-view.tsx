@@ -8,7 +8,7 @@ import { PlanTree } from '../parts/plan-tree.tsx'
 import { Tabs } from '../parts/tabs.tsx'
 import { useData } from '../use-data.ts'
 import type { AskedAnswer } from './asked-answer.ts'
-import { leadingPolicy, type ShownElements, type ShownPolicy } from './explanation.ts'
+import { forbids, leadingPolicy, type ShownElements, type ShownPolicy } from './explanation.ts'
 import { pictureOf } from './path-layout.ts'
 import { PathDrawing } from './path-picture.tsx'
 import { type AskedQuestion, commandOf, curlOf, typescriptOf } from './question.ts'
@@ -19,6 +19,12 @@ import { scenarioFileName, scenarioText } from './scenario.ts'
 export function AnswerView({ projectId, answer }: { readonly projectId: string; readonly answer: AskedAnswer }) {
   const { question, decision, explanation, roundTripMs } = answer
   const leading = leadingPolicy(explanation.policies)
+  const isForbidden = leading !== null && !decision && forbids(leading)
+  const title = isForbidden
+    ? 'The path that the policy forbids'
+    : decision
+      ? 'The path that the policy found'
+      : 'The nearest miss'
   return (
     <div class="stack gap-18 answer">
       <div class={`verdict ${decision ? 'is-granted' : 'is-denied'}`}>
@@ -34,6 +40,11 @@ export function AnswerView({ projectId, answer }: { readonly projectId: string; 
               <>
                 {' '}
                 by policy <b>{leading.name}</b>
+              </>
+            )}
+            {isForbidden && (
+              <>
+                : policy <b>{leading.name}</b> forbids it
               </>
             )}
             {question.drafts === true && ', if the drafts were active'}.
@@ -60,13 +71,16 @@ export function AnswerView({ projectId, answer }: { readonly projectId: string; 
       ) : (
         <section class="card" aria-labelledby="why">
           <div class="card-head">
-            <h3 id="why">{decision ? 'The path that the policy found' : 'The nearest miss'}</h3>
+            <h3 id="why">{title}</h3>
             <p class="in-graph">
               In the graph: <a href={linkTo('graph', { node: nodeText(question.subject) })}>subject</a>,{' '}
               <a href={linkTo('graph', { node: nodeText(question.resource) })}>resource</a>
             </p>
           </div>
-          {!decision && <Miss key={leading.id} projectId={projectId} policy={leading} question={question} />}
+          {isForbidden && <p>{reasonsOf(leading, question).join(' ')}</p>}
+          {!decision && !isForbidden && (
+            <Miss key={leading.id} projectId={projectId} policy={leading} question={question} />
+          )}
           <Picture question={question} policy={leading} />
         </section>
       )}
@@ -132,6 +146,8 @@ function Miss(props: { readonly projectId: string; readonly policy: ShownPolicy;
 const outcomeTitles: Readonly<Record<ShownPolicy['outcome'], string>> = {
   granted: 'granted',
   denied: 'denied',
+  forbidden: 'forbids',
+  passed: 'does not forbid',
   faulted: 'failed',
   skipped: 'skipped',
 }

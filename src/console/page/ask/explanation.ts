@@ -16,9 +16,19 @@ export type ShownPolicy = HttpSchemas['PolicyExplanation']
 /** The whole answer. */
 export type ShownExplanation = HttpSchemas['Explanation']
 
-/** The policy that decides what the screen shows first: one that grants, else the one that came furthest. */
+/** Whether the policy denies what another one grants. */
+export function forbids({ effect, outcome }: ShownPolicy): boolean {
+  return effect === 'forbid' && (outcome === 'forbidden' || outcome === 'faulted')
+}
+
+/**
+ * The policy that decides what the screen shows first: one that forbids what another one grants, else one that grants, else the one
+ * that came furthest.
+ */
 export function leadingPolicy(policies: readonly ShownPolicy[]): ShownPolicy | null {
+  const isGranted = policies.some(({ outcome }) => outcome === 'granted')
   const rank = (policy: ShownPolicy): number => {
+    if (policy.effect === 'forbid') return isGranted && forbids(policy) ? 2000 : -1
     if (policy.outcome === 'granted') return 1000
     if (policy.outcome === 'skipped') return policy.because === 'parameters' ? 1 : 0
     const sample = policy.nearest_miss?.reached?.sample

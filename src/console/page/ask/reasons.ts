@@ -14,8 +14,15 @@ export function reasonsOf(policy: ShownPolicy, question: AskedQuestion): readonl
   switch (policy.outcome) {
     case 'granted':
       return ['Its condition is met.']
-    case 'faulted':
-      return [`It failed: ${policy.fault?.message ?? 'the reason is unknown'}.`]
+    case 'forbidden':
+      if (policy.because !== undefined) return ['It forbids.', skippedReason(policy)]
+      return ['It forbids: its condition is met, or not known to be false.']
+    case 'passed':
+      return ['It does not forbid: its condition is not met.']
+    case 'faulted': {
+      const reason = policy.fault?.message ?? 'the reason is unknown'
+      return [policy.effect === 'forbid' ? `It failed, so it forbids: ${reason}.` : `It failed: ${reason}.`]
+    }
     case 'skipped':
       return [...unknown, skippedReason(policy)]
     case 'denied': {

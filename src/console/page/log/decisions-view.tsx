@@ -275,6 +275,7 @@ function DecisionDetail({ received, onClose }: { readonly received: ReceivedLine
                 <li key={id}>
                   <PlainText text={name} /> <small>revision {revision}</small>
                   {id === line.granted_by && <span class="badge is-granted">granted</span>}
+                  {id === line.forbidden_by && <span class="badge is-denied">forbade</span>}
                 </li>
               ))}
             </ul>

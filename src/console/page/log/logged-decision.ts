@@ -25,6 +25,7 @@ export interface DecisionLine {
   readonly policy_tags?: readonly string[]
   readonly decision?: boolean
   readonly granted_by?: string
+  readonly forbidden_by?: string
   readonly policies?: readonly { readonly id: string; readonly name: string; readonly revision: number }[]
   readonly found?: number
   readonly error?: { readonly kind: string; readonly message?: string }

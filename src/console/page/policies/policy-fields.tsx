@@ -76,6 +76,20 @@ export function PolicyFields(props: {
             ))}
           </select>
         </div>
+        {!isContext && (
+          <div class="field">
+            <label for={`${id}-effect`}>Effect</label>
+            <select
+              id={`${id}-effect`}
+              value={form.effect}
+              disabled={isReadOnly}
+              onChange={(event) => onChange({ effect: event.currentTarget.value })}
+            >
+              <option value="permit">grants</option>
+              <option value="forbid">forbids what others grant</option>
+            </select>
+          </div>
+        )}
         {typeField('Subject type', 'subject', 'Person')}
         {!isContext && (
           <TextField

@@ -41,6 +41,7 @@ export const policyKind: DocumentKindView<PagePolicy> = {
     status: 'DRAFT',
     tags: '',
     version: '3.0-kbac',
+    effect: 'permit',
     subject: '',
     actions: '',
     resource: '',
@@ -67,10 +68,11 @@ function fieldsOf(text: string): FormTexts | null {
   if (/\d{16}/.test(text)) return null
   try {
     const document = JSON.parse(text) as JsonMembers
-    const { meta, subject, actions, resource, condition, ...allowed } = document
+    const { meta, effect = 'permit', subject, actions, resource, condition, ...allowed } = document
     const { cypher, filter, token_filter } = (condition ?? {}) as JsonMembers
     const fields = {
       version: String((meta as JsonMembers).policy_version),
+      effect: String(effect),
       subject: String((subject as JsonMembers).type),
       actions: actions === undefined ? '' : (actions as readonly string[]).join(', '),
       resource: resource === undefined ? '' : String((resource as JsonMembers).type),
@@ -81,7 +83,9 @@ function fieldsOf(text: string): FormTexts | null {
       document: '',
     }
     const rebuilt = documentOf(fields)
-    return 'document' in rebuilt && sorted(rebuilt.document) === sorted(document) ? fields : null
+    const { effect: rebuiltEffect = 'permit', ...rest } = 'document' in rebuilt ? rebuilt.document : {}
+    const { effect: _, ...given } = document
+    return rebuiltEffect === effect && sorted(rest) === sorted(given) ? fields : null
   } catch {
     return null
   }
@@ -134,6 +138,7 @@ export function documentOf(
   return {
     document: {
       meta: { policy_version: form.version },
+      ...(!isContext && form.effect === 'forbid' && { effect: 'forbid' }),
       subject: { type: form.subject?.trim() },
       ...(!isContext && { actions: listOf(form.actions), resource: { type: form.resource?.trim() } }),
       condition: {
@@ -165,12 +170,13 @@ function bodyOf(form: FormTexts): FormBody {
 }
 
 function textOf(form: FormTexts): string {
-  const { tags, version, subject, actions, resource, cypher, filter, token_filter, allowed, document } = form
+  const { tags, version, effect, subject, actions, resource, cypher, filter, token_filter, allowed, document } = form
   const lines = [...sharedLines(form), ...(tags ? [`tags: ${tags}`] : [])]
   if (document) return [...lines, 'document:', document].join('\n')
   return [
     ...lines,
     `version: ${version}`,
+    ...(effect === 'forbid' ? ['effect: forbid'] : []),
     `subject: ${subject}`,
     ...(version === '1.0-ciq' ? [] : [`actions: ${actions}`, `resource: ${resource}`]),
     ...blockLines('cypher', cypher),
@@ -181,7 +187,8 @@ function textOf(form: FormTexts): string {
 }
 
 /** The types and actions of a policy in one line; empty: the document cannot be read. */
-export function headOf({ version, subject, actions, resource, document }: FormTexts): string {
+export function headOf({ version, effect, subject, actions, resource, document }: FormTexts): string {
   if (document) return ''
-  return version === '1.0-ciq' ? `Context of ${subject}` : `${subject} may ${actions} ${resource}`
+  if (version === '1.0-ciq') return `Context of ${subject}`
+  return `${subject} ${effect === 'forbid' ? 'may not' : 'may'} ${actions} ${resource}`
 }
