@@ -28,9 +28,12 @@ const command = join(installed, 'src', 'cli', 'verdigraph.sh')
 const node = nodeProgram()
 const { dependencies, engines, scripts } = JSON.parse(readFileSync(join(top, 'package.json'), 'utf8'))
 
-/** The files that the library loads for a first decision. Models with types and definitions have added 74 kB. */
+/**
+ * The files that the library loads for a first decision. Models with types and definitions have added 74 kB, policies that forbid and the
+ * functions for addresses 33 kB.
+ */
 const LOADED_FILES_MAX = 17
-const LOADED_BYTES_MAX = 1_730_000
+const LOADED_BYTES_MAX = 1_762_000
 
 /** The tools that the command needs, and no Bun. */
 const pathWithoutBun = join(folder, 'bin')
@@ -390,9 +393,9 @@ describe('the package', () => {
 
   // Of these, the commands for authors take 0.2 MB, and the console 0.05 MB. Graph library, editor and charts of its screens will take 0.4 MB,
   // and the driver of Neo4j, for `bench --compare`, 0.6 MB.
-  test('is small: less than 11.7 MB, and a consumer of the library installs no Bun', () => {
+  test('is small: less than 11.8 MB, and a consumer of the library installs no Bun', () => {
     const bytes = filesBelow(installed).reduce((sum, name) => sum + statSync(join(installed, name)).size, 0)
-    expect(bytes).toBeLessThan(11_700_000)
+    expect(bytes).toBeLessThan(11_800_000)
     const { peerDependenciesMeta } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
     expect([dependencies.bun, peerDependenciesMeta]).toEqual([undefined, { bun: { optional: true } }])
   })
