@@ -4,6 +4,7 @@ import { inferModel as modelText } from '../../graph-statistics/infer-model.ts'
 import type { Settings } from '../../settings.ts'
 import { CliError, UsageError } from '../output/cli-error.ts'
 import { printDocument, printLine } from '../output/print.ts'
+import { agentKeyVariable } from '../settings/environment-variables.ts'
 import { reading } from './files-below.ts'
 import { type NameFlags, readDataSchema } from './language-files.ts'
 
@@ -17,6 +18,10 @@ export async function inferModel(settings: () => Settings, { out, ...flags }: In
   if (flags.schema === undefined && flags.project === undefined)
     throw new UsageError([
       'expected --schema with a file, or --project with the name of the project whose data has the types',
+    ])
+  if (flags.schema === undefined && flags.url !== undefined && (process.env[agentKeyVariable] ?? '') === '')
+    throw new UsageError([
+      `--url: expected the key of an agent with the permission ReadDataSchema in ${agentKeyVariable}, which is empty`,
     ])
   const schema = await readDataSchema(settings, flags)
   const text = schema === null ? null : modelText(schema)

@@ -17,7 +17,7 @@ import { plainText } from '../../language/source/located-text.ts'
 import type { MemberPath, PolicySource } from '../../language/source/policy-source.ts'
 import { definitionRemarks } from '../../model/definition-remarks.ts'
 import { compileModel, type ProjectModel } from '../../model/project-model.ts'
-import { definedNames, modelSymbols, type StoredModel } from '../../model/stored-model.ts'
+import { modelSymbols, type StoredModel } from '../../model/stored-model.ts'
 import {
   type CheckAnswer,
   type CheckFinding,
@@ -169,10 +169,11 @@ function planned(compiled: CompiledSource, snapshot: Snapshot): Planned {
 }
 
 function complete({ text, offset }: CompletionRequest, found: GraphNames, model: StoredModel): CompletionAnswer {
+  const declared = modelSymbols(model)
   const names: DataNames = {
-    label: withoutOwn(found.labels),
-    type: new Set([...definedNames(model), ...namesDefinedIn(text), ...withoutOwn(found.relationship_types)]),
-    property: withoutOwn(found.properties),
+    label: new Set([...declared.symbolNames('label'), ...withoutOwn(found.labels)]),
+    type: new Set([...declared.symbolNames('type'), ...namesDefinedIn(text), ...withoutOwn(found.relationship_types)]),
+    property: new Set([...declared.symbolNames('property'), ...withoutOwn(found.properties)]),
   }
   const word = /[\p{L}\p{M}\p{N}_$]*$/u.exec(text.slice(0, offset))?.[0].toLowerCase() ?? ''
   const all = completionsAt(text, offset, names)

@@ -13,6 +13,7 @@ import {
 import { TextDocument } from 'vscode-languageserver-textdocument'
 import { namesDefinedIn } from '../../kernel/text/cypher-names.ts'
 import { modelStart } from '../../model/model-file.ts'
+import { modelSymbols } from '../../model/stored-model.ts'
 import { formattingEdits } from '../format/format-document.ts'
 import type { DataNames } from '../lint/data-names.ts'
 import type { LintFinding } from '../lint/finding.ts'
@@ -152,10 +153,16 @@ class LanguageServer {
 
   /** The names of the data and of the model of a file. `text`: may be a model that is being written. */
   private namesFor(uri: string, text: string): DataNames | null {
-    const defined = [...(this.models().of(uri)?.definitions?.names ?? []), ...namesDefinedIn(text)]
-    if (defined.length === 0) return this.names
+    const model = this.models().of(uri)
+    const declared = modelSymbols({ ok: true, value: model })
+    const defined = namesDefinedIn(text)
+    if (model === null && defined.length === 0) return this.names
     const { label, type, property } = this.names ?? { label: new Set(), type: new Set(), property: new Set() }
-    return { label, type: new Set([...defined, ...type]), property }
+    return {
+      label: new Set([...declared.symbolNames('label'), ...label]),
+      type: new Set([...defined, ...declared.symbolNames('type'), ...type]),
+      property: new Set([...declared.symbolNames('property'), ...property]),
+    }
   }
 
   /** The text of a model and the offset of a position in it; null: the file is no model, or the position is in its front matter. */

@@ -252,6 +252,18 @@ describe('with declared types', () => {
     ])
   })
 
+  test('declared names are completed before data has them', async () => {
+    await storedModel()
+    const headers = { authorization: `Bearer ${service.token}`, 'x-project-id': service.projectId }
+    const completed = async (text: string) => {
+      const { body } = await service.send('/graph/v1/complete', { headers, body: { text, offset: text.length } })
+      return (body.completions as { text: string }[]).map((one) => one.text)
+    }
+    expect(await completed('MATCH (u:Us')).toEqual(['User'])
+    expect(await completed('MATCH (u:User)-[:MEM')).toEqual(['MEMBER'])
+    expect(await completed('MATCH (u:User) WHERE u.clear')).toEqual(['clearance'])
+  })
+
   test('types with faults are refused with their places', async () => {
     expect(issuesOf(await store('models', { name: 'model', model: '(:User {email STRNG})' }))).toEqual([
       422,

@@ -206,6 +206,19 @@ test('knows the model of the folder: its faults, its names, its definitions, and
   const hover = await client.sendRequest(HoverRequest.type, { textDocument: { uri }, position })
   expect((hover!.contents as { value: string }).value).toContain(`definition of the model\n\n\`\`\`text\n${define}`)
   expect(await diagnostics(uri, ({ diagnostics: found }) => found.length === 0)).toEqual([])
+  // Declared names are offered before data has them.
+  const types = '(:Person {birthday DATE}), (:Car {wheels INTEGER}), (:Van), (:Person)-[:OWNS|DRIVES]->(:Car|Van)\n'
+  await client.sendNotification(DidChangeTextDocumentNotification.type, {
+    textDocument: { uri: modelUri, version: 3 },
+    contentChanges: [{ text: `${types}${text}` }],
+  })
+  expect(await completions('MATCH (subject:|')).toEqual(expect.arrayContaining(['Person', 'Van']))
+  expect(await completions('MATCH (subject)-[:|')).toEqual(expect.arrayContaining(['DRIVES', 'OWNS', 'may_drive']))
+  expect(await completions('MATCH (subject) WHERE subject.|')).toEqual(expect.arrayContaining(['birthday', 'wheels']))
+  await client.sendNotification(DidChangeTextDocumentNotification.type, {
+    textDocument: { uri: modelUri, version: 4 },
+    contentChanges: [{ text }],
+  })
 })
 
 test('completes, shows and formats patterns and clauses of GQL', async () => {
