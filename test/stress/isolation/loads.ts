@@ -598,6 +598,60 @@ const runs = (args: (hostile: Hostile) => readonly string[]): HostileLoad => ({
   },
 })
 
+/** Definitions of the model of `modelChanges`, and policies that use them: a change of the model compiles all of them. */
+const DEFINITIONS = 40
+const MODELLED_POLICIES = 2_000
+
+/** A model that changes again and again, with policies that use its definitions, and decisions with them. */
+const modelChanges: HostileLoad = {
+  bar: 50,
+  async prepare(hostile) {
+    const { project } = hostile.fixture.hostile
+    const modelOf = (round: number): string =>
+      repeat(
+        DEFINITIONS,
+        (i) =>
+          `DEFINE (p:Person)-[:defined_${i}]->(c:Page) AS { MATCH (p)-[:WROTE]->(c) WHERE ${round} < 0 UNION MATCH (p)-[:DERIVED_FROM]->(c) }`,
+      ).join('\n')
+    const policies = repeat(MODELLED_POLICIES, (i) => {
+      const {
+        name,
+        policy: text,
+        status,
+      } = policy(project, `defined-${i}`, `MATCH (subject:Person)-[:defined_${i % DEFINITIONS}]->(resource:Page)`) as {
+        name: string
+        policy: string
+        status: string
+      }
+      return { kind: 'authorization-policies', name, body: { policy: text, status } }
+    })
+    const apply = (body: object) =>
+      hostile.configure('apply', 'POST', `projects/${project}/apply`, {
+        project: { body: { region: 'local' } },
+        ...body,
+      })
+    const model = { kind: 'models', name: 'changed', body: { model: modelOf(0) } }
+    const applied = await apply({ documents: [model, ...policies], delete: [] })
+    if (applied.status !== 200) throw new Error(`the model was refused: ${applied.status}`)
+    return async () => {
+      let round = 0
+      const changes = async (): Promise<void> => {
+        while (!hostile.isOver) {
+          round += 1
+          const documents = [{ ...model, body: { model: modelOf(round) } }]
+          await apply({ documents, delete: [] })
+        }
+      }
+      const names = [model, ...policies].map(({ kind, name }) => ({ kind, name }))
+      await Promise.all([
+        changes(),
+        hostile.loop('decision', 4, () => several(evaluation(question(`defined-${round % MODELLED_POLICIES}`)))),
+      ])
+      await apply({ documents: [], delete: names })
+    }
+  },
+}
+
 /** Passes over the nodes of the type `Big`, each of which changes all scores. */
 const trustPasses: HostileLoad = {
   bar: 50,
@@ -744,6 +798,7 @@ const hostileLoads = {
   'four bodies': bodies(objects, 4, true),
   'policy stored': stores(false),
   'policy refused': stores(true),
+  'model of 2,000 policies changed': modelChanges,
   'delete of a hub': deletes,
   'captures by eight': captures,
   'dead event sinks': deadSinks,
