@@ -540,7 +540,7 @@ describe('the active policies', () => {
       '',
       '?subject_type=1x',
       `?subject_type=${'x'.repeat(65)}`,
-      '?subject_type=a-b',
+      '?subject_type=a--b',
       '?other=user',
     ]) {
       expect([wrong, (await list(wrong)).status]).toEqual([wrong, 422])
