@@ -62,21 +62,20 @@ export function applyWrites(
     for (const deletion of deletedRelationships) writer.deleteRelationship(deletion, row)
     for (const deletion of deletedNodes) writer.deleteNode(deletion, row)
   }
-  if (comparison !== null) compareTypes(batch, writer.changed, comparison)
+  if (comparison !== null) writer.written.unfit = compareTypes(batch, writer.changed, comparison)
   if (deletedNodes.length + deletedRelationships.length === 0) return writer.written
   for (const row of rows) row.change((value) => withoutDeleted(value, view))
   return writer.written
 }
 
-/** Reports the changed elements that the declared types do not allow. Throws WriteRejectedError if the types are closed. */
-function compareTypes(batch: WriteBatch, changed: WriteApplier['changed'], { types, onUnfit }: TypeComparison): void {
+/** The number of changed elements that the declared types do not allow. Throws WriteRejectedError if the types are closed. */
+function compareTypes(batch: WriteBatch, changed: WriteApplier['changed'], { types }: TypeComparison): number {
   const unfit = [...changed.values()].flatMap(({ at, key }) => {
     const faults = types.written(batch, key)
     return faults.length === 0 ? [] : [`${at}: ${faults.join('; ')}`]
   })
-  if (unfit.length === 0) return
-  if (types.isClosed) throw new WriteRejectedError({ kind: 'invalid', issues: asWarnings(unfit) })
-  onUnfit?.(unfit.length)
+  if (unfit.length > 0 && types.isClosed) throw new WriteRejectedError({ kind: 'invalid', issues: asWarnings(unfit) })
+  return unfit.length
 }
 
 class WriteApplier {

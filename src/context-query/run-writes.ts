@@ -67,7 +67,11 @@ export async function runWrites(call: WriteCall): Promise<Result<WriteOutcome, S
           if (error instanceof GraphChangedError) return null
           throw error
         })
-      if (written !== null) return ok(written)
+      if (written !== null) {
+        // The transaction may run several times.
+        if (written.unfit > 0) call.comparison?.onUnfit?.(written.unfit)
+        return ok(written.outcome)
+      }
       if (performance.now() > call.deadlineMs) {
         return err({ kind: 'unavailable', message: 'other writers kept changing the graph', retryAfterS: 1 })
       }
@@ -143,11 +147,17 @@ function invalid(issue: string): WriteRejectedError {
   return new WriteRejectedError({ kind: 'invalid', issues: [issue] })
 }
 
-function write(call: WriteCall, batch: WriteBatch, view: BatchView, rows: readonly MaterializedRow[]): WriteOutcome {
+/** `unfit`: the number of written elements that open types do not allow. */
+function write(
+  call: WriteCall,
+  batch: WriteBatch,
+  view: BatchView,
+  rows: readonly MaterializedRow[],
+): { readonly outcome: WriteOutcome; readonly unfit: number } {
   const { query, bound } = call
   const written = applyWrites(query, bound, rows, batch, view, call.comparison ?? null)
   const context = new RecordContext(view, new ResponseBudget(call.answerMax, unlimitedBudget()), written)
   const data = rows.map((row) => query.records.read(row, context))
   call.onWritten?.(batch, data.length)
-  return { data, deferred: context.deferred }
+  return { outcome: { data, deferred: context.deferred }, unfit: written.unfit }
 }

@@ -14,6 +14,8 @@ interface WrittenParts {
 
 /** The parts of elements that the upserts of one call wrote, under any name and in any row. */
 export class WrittenElements {
+  /** The number of elements that the declared types do not allow. */
+  unfit = 0
   private readonly nodes = new Map<NodeId, WrittenParts>()
   private readonly relationships = new Map<RelationshipId, WrittenParts>()
 

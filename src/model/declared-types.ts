@@ -17,7 +17,7 @@ const FAULTS_MAX = 100
 /** How what a request writes is compared with the declared types of its project. */
 export interface TypeComparison {
   readonly types: DeclaredTypes
-  /** Called within the transaction, or after it, with the number of written elements that open types do not allow. */
+  /** Called after the transaction with the number of written elements that open types do not allow. */
   readonly onUnfit?: ((items: number) => void) | undefined
 }
 
