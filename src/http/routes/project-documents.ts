@@ -83,8 +83,8 @@ export function projectDocumentRoutes(service: ProjectConfiguration, tag: Tag): 
       description:
         'Each document replaces the stored one of its kind and name as a whole: a member that it does not have is removed. Documents that are the same already keep their revisions. If one document is refused, nothing is stored. Documents that the request does not name stay as they are. With `dry_run`, all checks run and nothing is stored.',
       auth,
-      // The test of a signing key waits for another service.
-      lane: { always: true, limit: 'write', writes: 'once', waits: true },
+      // It may compile thousands of policies, so it does not share its lane although the test of a signing key waits for another service.
+      lane: { always: true, limit: 'write', writes: 'once' },
       pathParameters,
       query: z.strictObject({
         dry_run: z
