@@ -85,6 +85,7 @@ describe('the components of the OpenAPI document', () => {
     // Two names for one shape: what they name differs, and may come to differ in shape.
     const twins = [
       ['CapturedElement', 'DeletedDocument'],
+      ['LoggedPolicy', 'UsedModel'],
       ['Resource', 'Subject'],
       ['ResourceType', 'SubjectType'],
       ['ApplicationUpdate', 'ServiceAccountUpdate'],
