@@ -213,6 +213,15 @@ export const knownDifferences: readonly KnownDifference[] = [
     changed: unevaluatedPartAsNull,
   },
   {
+    id: 'own-functions',
+    construct:
+      '`net.contains`, `net.version`, `dateOrNull`, `timeOrNull`, `localtimeOrNull`, `datetimeOrNull`, `localdatetimeOrNull`, `durationOrNull`',
+    right: 'both',
+    why: 'These functions are those of Verdigraph. On a database server, Verdigraph evaluates them itself.',
+    example: { query: "RETURN net.version('10.0.0.1') AS x" },
+    matches: refusedByNeo4j(/^Unknown function '(?:net\.\w+|\w+OrNull)'/),
+  },
+  {
     id: 'duration-order',
     construct: '`<`, `<=`, `>` and `>=` of durations',
     right: 'both',

@@ -28,8 +28,13 @@ export function writeBaseline(verdicts: ReadonlyMap<string, readonly PeerVerdict
     const reasons = reasonsOf(known[suite])
     const open = all.filter(({ why }) => why !== null)
     const gaps = Map.groupBy(open, ({ id, why }) => reasons.get(id) ?? why!)
-    const ids = [...gaps].map(([reason, list]): [string, readonly string[]] => [reason, list.map(({ id }) => id)])
-    return [suite, { same: countsOf(all), gaps: Object.fromEntries(ids) }]
+    const ids = [...gaps].map(([reason, list]): [string, readonly string[]] => [
+      reason,
+      list.map(({ id }) => id).sort(),
+    ])
+    // Sorted, so that the file shows what changed.
+    const gapsInOrder = Object.fromEntries(ids.sort(([a], [b]) => (a < b ? -1 : 1)))
+    return [suite, { same: countsOf(all), gaps: gapsInOrder }]
   })
   writeFileSync(path, `${JSON.stringify(Object.fromEntries(suites), null, 2)}\n`)
 }
