@@ -40,7 +40,9 @@ export function openSecret(
   sealer: Pick<Sealer, 'open'>,
 ): string | readonly string[] | null {
   const sealed = memberAt(fields, path)
-  const open = (text: string, at: FieldPath): string => sealer.open(text, secretPath(kind, id, at.join('.')))
+  // An empty text is stored as it is: an update may send the mask of a member that has no secret yet.
+  const open = (text: string, at: FieldPath): string =>
+    text === '' ? '' : sealer.open(text, secretPath(kind, id, at.join('.')))
   if (Array.isArray(sealed)) return sealed.map((text: string, i) => open(text, [...path, String(i)]))
   return typeof sealed === 'string' ? open(sealed, path) : null
 }

@@ -115,6 +115,10 @@ test('a secret map is encrypted, masked, kept by its mask, and asked for again a
       expect(errorIn(await update(setup, id, { headers: { 'X-Key': 5 } }))).toMatchObject({
         issues: [expect.stringMatching(/^headers\.X-Key: expected .*, or empty strings to keep the stored value$/)],
       })
+      // The mask of a member that has no secret yet.
+      valueIn(await update(setup, id, { headers: { 'X-Key': '', 'X-New': '' } }))
+      const masked = setup.documents.get('couriers', id)!
+      expect(openSecret(masked, ['headers', 'X-New'], setup.box)).toBe('')
       for (const members of Object.values(membersOf(setup))) expect(members.headers).toBeDefined()
       const files = plainKind('couriers', '.courier.yaml', setup.kind('couriers'))
       expect(files.secrets).toEqual(['headers.*'])
