@@ -6,12 +6,13 @@ import { evaluate } from '../../src/pdp/evaluate.ts'
 import { searchResources, searchSubjects } from '../../src/pdp/search.ts'
 import { searchActions } from '../../src/pdp/search-action.ts'
 import { type CompiledPolicy, compileDecisionPolicy } from '../../src/policy/compile-policy.ts'
+import { PARAMETERS } from '../generate/condition.ts'
 import { NODE_TYPES, randomGraph } from '../generate/graph.ts'
 import { Random } from '../generate/random.ts'
 import { storeGraph } from '../support/store-engine.ts'
 import { randomCase, SHORT_CHUNKS, settled } from './compare-conditions.ts'
 import { decide, relation } from './cypher/decide.ts'
-import type { ReferenceGraph, ReferenceValue } from './cypher/values.ts'
+import type { ReferenceGraph } from './cypher/values.ts'
 import { caller, partsOver, parameters as sent } from './decision-consistency.ts'
 
 export interface ForbidResult {
@@ -36,22 +37,6 @@ interface PolicyWithPairs {
 }
 
 const ACTIONS = ['a1', 'a2'] as const
-
-const values: ReadonlyMap<string, ReferenceValue> = new Map<string, ReferenceValue>([
-  ['number', 1n],
-  ['float', 1.5],
-  ['text', 'a'],
-  ['id', 'n2'],
-  ['texts', ['a', 'ab', null]],
-  ['unset', null],
-  [
-    'claims',
-    new Map<string, ReferenceValue>([
-      ['level', 2n],
-      ['act', new Map([['sub', 'b']])],
-    ]),
-  ],
-])
 
 /** Compares `worlds` graphs. */
 export async function compareForbids(worlds: number, seed: number): Promise<ForbidResult> {
@@ -132,7 +117,7 @@ function pairsOf(
   keepsUnknown: boolean,
 ): ReadonlySet<string> | 'unmodelled' {
   try {
-    return relation(graph, { cypher, subjectType, resourceType, keepsUnknown }, values)
+    return relation(graph, { cypher, subjectType, resourceType, keepsUnknown }, PARAMETERS)
   } catch {
     // It is too large, or it fails: which of the pairs meets the row that fails depends on the plan.
     return 'unmodelled'
@@ -174,9 +159,11 @@ function compareWorld(
               const isCertain = asked.some(
                 ({ compiled }) =>
                   compiled.effect === 'forbid' &&
-                  decide(graph, { cypher: compiled.document.condition.cypher, subjectType, resourceType }, values).has(
-                    pair,
-                  ),
+                  decide(
+                    graph,
+                    { cypher: compiled.document.condition.cypher, subjectType, resourceType },
+                    PARAMETERS,
+                  ).has(pair),
               )
               if (!isCertain) tally.unknown += 1
             }

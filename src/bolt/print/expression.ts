@@ -306,7 +306,7 @@ function printComparison({ operator, left, right }: OfKind<'comparison'>, printi
     if (isClosed(operand)) return printing.parameter(asFloatZero(operand), 'scalar')
     return printValue(operand, printing)
   })
-  // Durations have no order on the server. A parameter of the text is none.
+  // Durations have no order on the server. A parameter of the text is never a duration.
   const mayBeDurations = [left, right].every((operand) => !isClosed(operand) && MAY_BE_DURATION.has(kindOf(operand)))
   if (!mayBeDurations) return `(${a} ${operator} ${b})`
   const tested = (text: string): string =>

@@ -65,6 +65,6 @@ test('what the library refuses is refused', () => {
 })
 
 test.each(['010.0.0.1', '10.1', '167772161', '0x0a000001', '10.0.0.0x1', 'fe80::1%eth0', '::ffff:010.0.0.1'])(
-  '%s, which other readers take for another address, is none',
+  '%s, which other readers take for another address, is refused',
   (text) => expect(parseNetwork(text)).toBeNull(),
 )
